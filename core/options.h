@@ -256,8 +256,9 @@ class MILLRACE_EXPORT OptionReader {
   // it.
   void only_speed(std::string_view name);
 
-  // The value of a declared key may be written in place of the kind's options: `reshape: [1, 28, 28]`. A kind has at
-  // most one such key; a map always means its options.
+  // The value of a declared key may be written in place of all options: `reshape: [1, 28, 28]`, `save: FILE`. There is
+  // at most one such key; a map always means the options. For a kind that is all; the OptionType of other options reads
+  // the value itself, and lists its forms.
   void stands_alone(std::string_view name);
 
   // Says what a declared key means to other code. If several keys have one use, the first counts, except for bad_rows.

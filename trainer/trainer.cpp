@@ -212,14 +212,14 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
 Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides, const Catalog& catalog,
                            Trace* trace) {
   Spec spec = read_yaml_file(path);
-  apply_overrides(spec, overrides);
+  apply_overrides(spec, overrides, catalog);
   return from_spec(std::move(spec), catalog, trace);
 }
 
 Trainer Trainer::from_string(std::string_view text, const std::string& name, std::span<const std::string> overrides,
                              const Catalog& catalog, Trace* trace) {
   Spec spec = parse_yaml(text, name);
-  apply_overrides(spec, overrides);
+  apply_overrides(spec, overrides, catalog);
   return from_spec(std::move(spec), catalog, trace);
 }
 

@@ -55,9 +55,11 @@ void ModelArguments::check(const Command& c) {
   if (data.empty() && !held_out) throw UsageError("no data are given", {}, usage);
 }
 
-Spec read_configuration(const ConfigArguments& arguments, const std::function<Spec(const Spec& config)>& heeded) {
+Spec read_configuration(const ConfigArguments& arguments, const Catalog& catalog,
+                        const std::function<Spec(const Spec& config)>& heeded) {
   Spec config = read_yaml_file(arguments.config);
-  apply_overrides(config, arguments.overrides, {.of = heeded, .hint = "leave it out: this command does not heed it"});
+  apply_overrides(config, arguments.overrides, catalog,
+                  {.of = heeded, .hint = "leave it out: this command does not heed it"});
   return config;
 }
 

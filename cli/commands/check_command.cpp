@@ -46,7 +46,7 @@ struct CheckArguments : ConfigArguments {
 
 int run_check(const CheckArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
-  Trainer trainer = Trainer::from_spec(read_configuration(arguments), catalog);
+  Trainer trainer = Trainer::from_spec(read_configuration(arguments, catalog), catalog);
   trainer.input().check_files();
   if (const InputGraph* validation = trainer.validation_input()) validation->check_files();
   Executor executor(trainer.config().threads);

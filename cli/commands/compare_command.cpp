@@ -77,11 +77,12 @@ void check_files(const CompareArguments& arguments, const InputFiles& files) {
 }
 
 int run_compare(const CompareArguments& arguments, Session& session) {
+  const Catalog catalog = read_catalog(arguments);
   const auto heeded = [](Spec config) {
     for (const char* key : {"save", "validation", "delivery"}) config.erase(key);
     return config;
   };
-  Comparer comparer(read_configuration(arguments, heeded), read_catalog(arguments));
+  Comparer comparer(read_configuration(arguments, catalog, heeded), catalog);
   check_files(arguments, comparer.files());
   std::stop_source stop;
   // Until all is written: a signal that comes later must not lose the files.

@@ -92,7 +92,7 @@ Config configuration_of(const InputArguments& arguments, const Catalog& catalog)
     if (Spec* input = out.find("input"); input != nullptr && arguments.explain) write_no_files(*input, catalog.ops);
     return out;
   };
-  Config config = read_config(read_configuration(arguments, heeded), catalog, ConfigUse::input);
+  Config config = read_config(read_configuration(arguments, catalog, heeded), catalog, ConfigUse::input);
   if (arguments.explain) write_no_files(config.input, catalog.ops);
   return config;
 }

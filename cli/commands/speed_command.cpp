@@ -45,7 +45,7 @@ struct SpeedArguments : ConfigArguments {
 int run_speed(const SpeedArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
   const Spec config =
-      read_configuration(arguments, [&](const Spec& written) { return for_speed(written, catalog.ops); });
+      read_configuration(arguments, catalog, [&](const Spec& written) { return for_speed(written, catalog); });
   std::stop_source stop;
   std::optional<SpeedReport> found;
   {

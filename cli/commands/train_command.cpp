@@ -193,8 +193,8 @@ int run_train(const TrainArguments& arguments, Session& session) {
     out.erase("compare");
     return out;
   };
-  Trainer trainer = Trainer::from_spec(with_save(read_configuration(arguments, heeded), arguments.save), catalog,
-                                       arguments.trace.empty() ? nullptr : &trace);
+  Trainer trainer = Trainer::from_spec(with_save(read_configuration(arguments, catalog, heeded), arguments.save),
+                                       catalog, arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
   // Until all is written: what a signal does not stop it must not cut short.
   const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });

@@ -111,7 +111,7 @@ void Comparer::add(const CompareItem& item, const Spec& base, const Config& read
   if (item.batch_size) {
     const std::string key = batch_rows_key(base, catalog_.ops);
     if (key.empty()) throw read.node("compare").error("no op of the input has a key for the size of batches");
-    apply_override(contestant.config, cat(key, '=', *item.batch_size));
+    apply_override(contestant.config, cat(key, '=', *item.batch_size), catalog_);
   }
   ComparedDelivery& result = contestant.result;
   result.kind = item.delivery.kind == DeliveryKind::automatic ? DeliveryKind::native : item.delivery.kind;
@@ -135,7 +135,7 @@ ConfigError Comparer::nothing_to_time(int64_t steps) const {
 }
 
 std::optional<TimedRun> Comparer::train(Contestant& contestant, const CompareRun& how) {
-  if (out_.steps > 0) apply_override(contestant.config, cat("train.steps=", out_.steps));
+  if (out_.steps > 0) apply_override(contestant.config, cat("train.steps=", out_.steps), catalog_);
   auto run = timed_training(contestant.config, catalog_, {.warm_up = options_.warm_up, .stop = how.stop});
   if (!run) return run;
   if (run->timed == 0) throw nothing_to_time(run->steps);

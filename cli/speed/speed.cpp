@@ -23,11 +23,6 @@ constexpr double kMuchAdded = 0.5, kLittleAdded = 0.1;
 constexpr size_t kMostTried = 4;
 constexpr int64_t kLeastSteps = 5;
 
-Spec with(Spec config, const std::string& key, const std::string& value) {
-  apply_override(config, cat(key, '=', value));
-  return config;
-}
-
 // Puts a `repeat` before the op that makes batches.
 void repeat_before_batches(Spec& config) {
   Spec* const input = config.find("input");
@@ -48,10 +43,10 @@ bool ends_or_waits(const RowBuffer& buffer) {
 
 // Makes the input endless, because a small data set takes less time than a measurement. The sources repeat their data,
 // unless an op after them waits for the end of the data or makes one. Then a `repeat` after that op repeats the rows.
-Spec endless(Spec config, const OpRegistry& ops) {
+Spec endless(Spec config, const Catalog& catalog) {
   std::vector<std::string> settings = {"train.steps=null"}, sources;
   bool waits = false, repeats = false;
-  for_each_op(config, ops, [&](const ListedOp& op) {
+  for_each_op(config, catalog.ops, [&](const ListedOp& op) {
     const RowBuffer* buffer = op.node.row_buffer;
     const bool has_end = option_of(op.node, OptionUse::ends) != nullptr;
     waits = waits || (buffer != nullptr && ends_or_waits(*buffer));
@@ -60,7 +55,7 @@ Spec endless(Spec config, const OpRegistry& ops) {
     (buffer != nullptr ? settings : sources).push_back(op.key(OptionUse::ends) + "=null");
   });
   if (!waits && !repeats) settings.insert(settings.end(), sources.begin(), sources.end());
-  apply_overrides(config, settings);
+  apply_overrides(config, settings, catalog);
   if (waits && !repeats) repeat_before_batches(config);
   return config;
 }
@@ -68,7 +63,7 @@ Spec endless(Spec config, const OpRegistry& ops) {
 class SpeedTest {
  public:
   SpeedTest(const Spec& config, const Catalog& catalog, const SpeedOptions& options)
-      : catalog_(catalog), options_(options), spec_(for_speed(config, catalog.ops)) {}
+      : catalog_(catalog), options_(options), spec_(for_speed(config, catalog)) {}
 
   std::optional<SpeedReport> run() {
     read();
@@ -100,8 +95,15 @@ class SpeedTest {
     out_.batch_size = trainer.input().output().batch_size;
   }
 
+  // What is measured, with another value of the key.
+  Spec with(const std::string& key, const std::string& value) const {
+    Spec config = spec_;
+    apply_override(config, cat(key, '=', value), catalog_);
+    return config;
+  }
+
   bool measure_both() {
-    const Spec alone = with(spec_, "delivery", "constant");
+    const Spec alone = with("delivery", "constant");
     std::vector<double> steps, both, differences;
     for (int64_t round = 1; round <= options_.rounds; ++round) {
       options_.tell(cat("round ", round, " of ", options_.rounds, ": step, input, both"));
@@ -176,8 +178,7 @@ class SpeedTest {
   bool is_possible(const Advice& advice) const {
     constexpr uint64_t kMoreBytes = uint64_t{256} << 20;
     try {
-      return Trainer::from_spec(with(spec_, advice.key, advice.to), catalog_).memory_bound() <=
-             memory_bound_ + kMoreBytes;
+      return Trainer::from_spec(with(advice.key, advice.to), catalog_).memory_bound() <= memory_bound_ + kMoreBytes;
     } catch (const ConfigError&) {
       return false;
     }
@@ -185,7 +186,7 @@ class SpeedTest {
 
   // Measures the gain of the advice: the training runs with and without it, by turns. False after a stop.
   bool try_out(Advice& advice) const {
-    const Spec changed = with(spec_, advice.key, advice.to);
+    const Spec changed = with(advice.key, advice.to);
     std::vector<double> gains;
     for (int64_t round = 0; round < options_.rounds; ++round) {
       const auto before = train(spec_), there = train(changed), after = train(spec_);
@@ -207,7 +208,7 @@ class SpeedTest {
 
 }  // namespace
 
-Spec for_speed(const Spec& config, const OpRegistry& ops) { return endless(for_timing(config), ops); }
+Spec for_speed(const Spec& config, const Catalog& catalog) { return endless(for_timing(config), catalog); }
 
 std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads) {
   std::vector<Advice> out;

@@ -47,7 +47,7 @@ struct SpeedOptions {
 };
 
 // The configuration that is measured: it trains without end, and neither validates nor saves. Throws ConfigError.
-Spec for_speed(const Spec& config, const OpRegistry& ops);
+Spec for_speed(const Spec& config, const Catalog& catalog);
 
 // No value after a stop. Throws as Trainer::from_spec(), what the trainings throw, ConfigError if the data can be read
 // only once, and DataError if there are too few data to time anything.

@@ -183,6 +183,7 @@ void TrainOptions::declare(OptionReader& o) {
 
 void ModelFileOptions::declare(OptionReader& o) {
   o.required("file", file, "the path of the model file");
+  o.stands_alone("file");
   o.optional("optimizer", optimizer, "whether to save the state of the optimizer, too");
 }
 

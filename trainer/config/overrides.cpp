@@ -7,6 +7,7 @@
 
 #include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/config/short_forms.h"
 #include "millrace/trainer/files/yaml.h"
 
 namespace millrace {
@@ -89,7 +90,7 @@ Spec& options_of(Spec& node) {
 
 class Walker {
  public:
-  explicit Walker(Place where) : where_(std::move(where)) {}
+  Walker(Place where, const Catalog& catalog) : where_(std::move(where)), catalog_(catalog) {}
 
   // The node that `segment` leads to from `node`; made when it is absent.
   Spec& step(Spec& node, const Segment& segment, bool is_last) {
@@ -98,18 +99,17 @@ class Walker {
     const bool is_options = std::exchange(at_options_, false);
     if (segment.index) return item_at(list_of(node), *segment.index);
     if (is_options) return option_of(node, segment.key);
-    if (is_item && !kind_of(node).empty()) {
+    const std::vector<OptionForm> forms = forms_at(node.path(), catalog_);
+    const bool is_kind = names_kinds(forms);
+    if (is_item && is_kind && !kind_of(node).empty()) {
       Spec& options = options_of(node);
       at_options_ = segment.key == kind_of(node) && options.find(segment.key) == nullptr;
       return at_options_ ? options : option_of(options, segment.key);
     }
-    if (node.path() == "loss" || node.path() == "optimizer") return kind_of_node(node, segment.key, is_last);
-    if (node.path() == "metrics" && !node.is_null()) return item_called(list_of(node), segment.key);
-    if (node.path() == "delivery" && node.is_scalar()) {
-      Spec kind = node;
-      replace(node, Spec::map(node.place()).set("kind", std::move(kind)));
+    if (node.is_list() || (is_kind && may_be_list(forms) && !node.is_null())) {
+      return item_called(list_of(node), segment.key);
     }
-    return node.is_list() ? item_called(node, segment.key) : key_of(node, segment.key);
+    return is_kind ? kind_of_node(node, segment.key, is_last) : key_of(node, segment.key);
   }
 
   Spec* parent() const { return parent_; }
@@ -122,6 +122,7 @@ class Walker {
 
   Spec& key_of(Spec& node, const std::string& key) {
     if (node.is_null()) replace(node, Spec::map(where_));
+    if (!node.is_map()) write_out(node, forms_at(node.path(), catalog_));
     if (!node.is_map()) throw error(node, cat(" is ", node.describe(), ", so it has no key ", quote(key)), {});
     if (node.find(key) == nullptr) node.set(key, Spec::null(where_));
     parent_ = &node;
@@ -129,13 +130,19 @@ class Walker {
   }
 
   Spec& option_of(Spec& options, const std::string& key) {
+    if (!options.is_map()) write_out(options, forms_at(options.path(), catalog_));
     if (options.is_map()) return key_of(options, key);
     throw error(options, cat(" is ", options.describe(), " in place of options, so it has no key ", quote(key)),
                 cat("replace it whole: ", options.path(), "={", key, ": ..}"));
   }
 
+  static bool may_be_list(const std::vector<OptionForm>& forms) {
+    return std::ranges::find(forms, OptionForm::Is::list, &OptionForm::is) != forms.end();
+  }
+
+  // One value may stand in place of a list of one.
   Spec& list_of(Spec& node) {
-    if (node.path() == "metrics" && node.is_scalar()) {
+    if (!node.is_list() && !node.is_null() && may_be_list(forms_at(node.path(), catalog_))) {
       Spec item = node;
       replace(node, Spec::list(node.place()).append(std::move(item)));
     }
@@ -152,7 +159,8 @@ class Walker {
     return *list.item(index);
   }
 
-  // The options of the only item of that kind or name. A given name wins over kinds.
+  // The options of the only item of that kind or name, or the item itself if it names no kind. A given name wins over
+  // kinds.
   Spec& item_called(Spec& list, const std::string& wanted) {
     const std::vector<std::string> names = item_names(list);
     std::vector<size_t> given, found;
@@ -161,8 +169,9 @@ class Walker {
       if (names[i] == wanted || kind_of(list.items()[i]) == wanted) found.push_back(i);
     }
     if (given.size() == 1) found = given;
-    at_options_ = found.size() == 1;
+    at_options_ = found.size() == 1 && names_kinds(forms_at(list.path(), catalog_));
     if (at_options_) return options_of(*list.item(found.front()));
+    if (found.size() == 1) return *list.item(found.front());
     if (found.empty()) throw error(list, cat(" has no item ", quote(wanted)), nearest_item(list, names, wanted));
     std::vector<std::string> positions;
     for (const size_t i : found) positions.push_back(cat(list.path(), '[', i, ']'));
@@ -192,7 +201,8 @@ class Walker {
                               : cat("replace it whole: ", node.path(), "={", wanted, ": {..}}"));
   }
 
-  Place where_;
+  const Place where_;
+  const Catalog& catalog_;
   bool at_item_ = false;     // the node was reached by its position in a list
   bool at_options_ = false;  // the node holds the options of a kind, or the value that stands for them
   Spec* parent_ = nullptr;   // the map that the node was found in by its key
@@ -200,7 +210,7 @@ class Walker {
 
 }  // namespace
 
-void apply_override(Spec& config, std::string_view setting) {
+void apply_override(Spec& config, std::string_view setting, const Catalog& catalog) {
   const Place where{cat("--set ", shortened(setting, kShownBytes)), 0, 0};
   const size_t equals = setting.find('=');
   if (equals == std::string_view::npos) {
@@ -210,7 +220,7 @@ void apply_override(Spec& config, std::string_view setting) {
   // In YAML, a - without more is a list of nothing; here it means standard input.
   Spec value = text == "-" ? Spec::scalar("-", true, where) : parse_yaml_value(text, where);
   Spec* node = &config;
-  Walker walker(where);
+  Walker walker(where, catalog);
   const std::vector<Segment> path = parse_path(setting.substr(0, equals), where);
   for (const Segment& segment : path) node = &walker.step(*node, segment, &segment == &path.back());
   // Nothing after the = is more likely a slip, such as an empty variable of the shell: it takes no key away.
@@ -223,8 +233,8 @@ void apply_override(Spec& config, std::string_view setting) {
   *node = std::move(value);
 }
 
-void apply_overrides(Spec& config, std::span<const std::string> settings) {
-  for (const std::string& setting : settings) apply_override(config, setting);
+void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog) {
+  for (const std::string& setting : settings) apply_override(config, setting, catalog);
 }
 
 namespace {
@@ -265,12 +275,13 @@ std::optional<std::string> heeded_text(const Spec& config, const Heeded& heeded)
 
 }  // namespace
 
-void apply_overrides(Spec& config, std::span<const std::string> settings, const Heeded& heeded) {
+void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog,
+                     const Heeded& heeded) {
   if (settings.empty()) return;
   std::string before = text_of(config);
   std::optional<std::string> heeded_before = heeded_text(config, heeded);
   for (const std::string& setting : settings) {
-    apply_override(config, setting);
+    apply_override(config, setting, catalog);
     std::string after = text_of(config);
     std::optional<std::string> heeded_after = heeded_text(config, heeded);
     if (before != after && heeded_before && heeded_before == heeded_after) {

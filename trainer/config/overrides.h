@@ -4,6 +4,9 @@
 //   input.shuffle_batch.batch_size=64    an item of a list by its kind or name, if only one item has it
 //   input[3].batch_size=64               an item by position; the op's own name is left out
 //
+//   save.optimizer=true                  a key of a map; a short form is written out, here as
+//                                        save: {file: FILE, optimizer: true}
+//
 // Values are YAML; null takes a key away, as if it had not been written. Later overrides win. What an override writes
 // has the place `--set path=value`.
 #pragma once
@@ -16,13 +19,14 @@
 #include <vector>
 
 #include "millrace/core/spec.h"
+#include "millrace/trainer/config/catalog.h"
 
 namespace millrace {
 
 // Throws ConfigError with the override as its place; nearest names are in the hint. An unknown key is set all the same:
-// read_config() then rejects it at that place.
-void apply_override(Spec& config, std::string_view setting);
-void apply_overrides(Spec& config, std::span<const std::string> settings);
+// read_config() then rejects it at that place. `catalog` has the kinds that the configuration may name.
+void apply_override(Spec& config, std::string_view setting, const Catalog& catalog = Catalog::builtin());
+void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog = Catalog::builtin());
 
 // What its user makes of a configuration.
 struct Heeded {
@@ -33,7 +37,8 @@ struct Heeded {
   std::string_view hint = {};  // what to do instead of a setting that is not heeded
 };
 // The same, but a setting that changes the configuration and nothing of what is heeded is a ConfigError.
-void apply_overrides(Spec& config, std::span<const std::string> settings, const Heeded& heeded);
+void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog,
+                     const Heeded& heeded);
 
 // A map with those of the keys that `config` has.
 Spec only_keys(const Spec& config, std::initializer_list<std::string_view> keys);

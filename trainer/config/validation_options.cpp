@@ -7,6 +7,7 @@ namespace millrace {
 
 void KeepBestOptions::declare(OptionReader& o) {
   o.optional("metric", metric, "loss, or the name of a metric: it decides which model is the best");
+  o.stands_alone("metric");
   o.optional("mode", mode, "whether less or more of it is better; auto asks the metric");
 }
 

@@ -10,6 +10,7 @@ namespace millrace {
 
 void DeliveryOptions::declare(OptionReader& o) {
   o.required("kind", kind, "how a batch reaches the step");
+  o.stands_alone("kind");
   o.optional("capacity", capacity, {.min = 1, .max = 4096},
              "how many batches may wait, with queue and staging; absent: 5");
   o.optional("threads", threads, {.min = 1, .max = 1024},

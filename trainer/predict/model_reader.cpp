@@ -48,9 +48,9 @@ Config read_saved_config(const ModelFile& file, const SavedConfigArgs& args, con
   };
   if (args.heeded) {
     const auto heeded = [&](const Spec& config) { return args.heeded(read(config)); };
-    apply_overrides(spec, args.overrides, {.of = heeded, .hint = args.hint});
+    apply_overrides(spec, args.overrides, catalog, {.of = heeded, .hint = args.hint});
   } else {
-    apply_overrides(spec, args.overrides);
+    apply_overrides(spec, args.overrides, catalog);
   }
   return read(spec);
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "millrace/core/text.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
 #include "tests/support/temp_folder.h"
@@ -79,7 +80,6 @@ TEST(Overrides, WholeItemsAndOptions) {
   EXPECT_EQ(part(with({"model=[relu]"}), "model"), "- relu\n");
 }
 
-// What stands in place of options is known to the kinds alone.
 TEST(Overrides, ValuesInPlaceOfOptions) {
   const auto changed = [](const std::string& setting) {
     Spec config = parse_yaml("model: [reshape: [1, 28, 28], flatten]\n", "f.yaml");
@@ -92,11 +92,65 @@ TEST(Overrides, ValuesInPlaceOfOptions) {
   EXPECT_EQ(changed("model.reshape={shape: 196, name: r}"), "- reshape: {shape: 196, name: r}\n- flatten\n");
   EXPECT_EQ(changed("model.flatten=7"), "- reshape: [1, 28, 28]\n- flatten: 7\n");
   for (const std::string path : {"model.reshape.name", "model[0].name", "model[0].reshape.name"}) {
-    EXPECT_EQ(error_of<ConfigError>([&] { changed(path + "=r"); }),
-              "--set " + path +
-                  "=r: model[0].reshape is a list in place of options, so it has no key \"name\"; "
-                  "replace it whole: model[0].reshape={name: ..}");
+    EXPECT_EQ(changed(path + "=r"), "- reshape: {shape: [1, 28, 28], name: r}\n- flatten\n") << path;
   }
+  const auto rejected = [](const std::string& setting) {
+    return error_of<ConfigError>([&] {
+      Spec config = parse_yaml("model: [flatten: 7]\n", "f.yaml");
+      apply_override(config, setting);
+    });
+  };
+  EXPECT_EQ(rejected("model.flatten.name=f"),
+            "--set model.flatten.name=f: model[0].flatten is 7 in place of options, so it has no key \"name\"; replace "
+            "it whole: model[0].flatten={name: ..}");
+}
+
+// A setting below a short form changes the map that the short form stands for.
+TEST(Overrides, ShortFormsAreWrittenOut) {
+  const auto changed = [](const std::string& text, const std::string& setting) {
+    Spec config = parse_yaml(text, "f.yaml");
+    apply_override(config, setting);
+    return to_yaml(config);
+  };
+  const std::string best = "validation.keep_best.metric=auc";
+  EXPECT_EQ(changed("validation: {keep_best: true}", best), "validation:\n  keep_best: {metric: auc}\n");
+  EXPECT_EQ(changed("validation: {keep_best: false}", best), "validation:\n  keep_best: {metric: auc}\n");
+  EXPECT_EQ(changed("validation: {every: 3}", best), "validation:\n  every: 3\n  keep_best: {metric: auc}\n");
+  EXPECT_EQ(changed("validation: {keep_best: auc}", "validation.keep_best.mode=max"),
+            "validation:\n  keep_best: {metric: auc, mode: max}\n");
+  EXPECT_EQ(changed("save: m", "save.optimizer=true"), "save: {file: m, optimizer: true}\n");
+  EXPECT_EQ(changed("load: m", "load.optimizer=true"), "load: {file: m, optimizer: true}\n");
+  EXPECT_EQ(changed("delivery: queue", "delivery.capacity=9"), "delivery: {kind: queue, capacity: 9}\n");
+  EXPECT_EQ(changed("delivery: feed", "delivery.kind=queue"), "delivery: {kind: queue}\n");
+  const std::string two = "compare: {deliveries: [feed, queue]}";
+  for (const char* path : {"compare.deliveries[1].capacity", "compare.deliveries.queue.capacity"}) {
+    EXPECT_EQ(changed(two, cat(path, "=9")), "compare:\n  deliveries: [feed, {kind: queue, capacity: 9}]\n") << path;
+  }
+  EXPECT_EQ(changed("compare: {deliveries: [feed, {kind: queue}]}", "compare.deliveries[1].capacity=9"),
+            "compare:\n  deliveries: [feed, {kind: queue, capacity: 9}]\n");
+  EXPECT_EQ(changed("optimizer: {sgd: {schedule: cosine}}", "optimizer.sgd.schedule.cosine.steps=9"),
+            "optimizer:\n  sgd:\n    schedule:\n      cosine: {steps: 9}\n");
+  EXPECT_EQ(changed("input: [filename_queue: {files: a}]", "input.filename_queue.files[0]=b"),
+            "input:\n- filename_queue: {files: [b]}\n");
+  EXPECT_EQ(error_of<ConfigError>([&] { changed("save: [m]", "save.optimizer=true"); }), "no error")
+      << "reading the key says what is wrong with it";
+}
+
+TEST(Overrides, ShortFormsOfOthersAreWrittenOut) {
+  struct Half {
+    struct Options {
+      int64_t rows = 0;
+      void declare(OptionReader& o) {
+        o.required("rows", rows, "how many");
+        o.stands_alone("rows");
+      }
+    };
+  };
+  Catalog catalog = Catalog::builtin();
+  catalog.add_op("half", {.doc = "", .describe = describe_options<Half::Options>, .make = nullptr});
+  Spec config = parse_yaml("input: [half: 8]\n", "f.yaml");
+  apply_override(config, "input.half.name=h", catalog);
+  EXPECT_EQ(to_yaml(config), "input:\n- half: {rows: 8, name: h}\n");
 }
 
 TEST(Overrides, KindsOutsideLists) {
@@ -210,7 +264,7 @@ std::string heeded_or_not(const std::vector<std::string>& settings) {
     return out;
   };
   try {
-    apply_overrides(config, settings, {.of = heeded, .hint = "leave it out"});
+    apply_overrides(config, settings, Catalog::builtin(), {.of = heeded, .hint = "leave it out"});
     return "heeded";
   } catch (const ConfigError& error) {
     return error.what();
