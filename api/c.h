@@ -173,8 +173,9 @@ typedef struct millrace_result {
 } millrace_result;
 
 /* Trains until the data end, train.steps are done, validation.patience has run out or millrace_trainer_stop() is
- * called; then saves the model if the configuration has the key `save`. A trainer runs only once. `callbacks` and
- * `result` may be NULL. */
+ * called; then saves the model if the configuration has the key `save`. If it was stopped and keep_best gives it the
+ * model of the best validation, it saves the last one, too, as NAME.last.safetensors. A trainer runs only once.
+ * `callbacks` and `result` may be NULL. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_callbacks* callbacks,
                                                        millrace_result* result, millrace_error** error);
 /* Ends the run after the step that runs now. May be called from any thread and from callbacks, `fill` among them, but

@@ -47,12 +47,14 @@ struct Trainer::Impl {
   void build_loop();
   void warn_of_endlessness();
   void check_save();
+  void check_save_to(const std::string& file) const;
   Spec kept_config() const;
   OptimizerState optimizer_state();
   void load();
   SavedFacts facts() const;
   SavedFacts facts_with(const OptimizerState& state) const;
   void save(const std::string& path);
+  void save_last();
 
   const Port& input() const { return delivery->graph().output(); }
   void log(std::string_view text) const {
@@ -70,6 +72,7 @@ struct Trainer::Impl {
   std::unique_ptr<TrainStep> step;
   std::unique_ptr<Validation> validator;  // with a key `validation`
   std::vector<std::string> warnings;
+  std::string saved_last;              // see TrainResult
   std::unique_ptr<TrainingLoop> loop;  // made last
 };
 
@@ -141,8 +144,12 @@ void Trainer::Impl::build_validation() {
 }
 
 void Trainer::Impl::build_loop() {
-  loop = std::make_unique<TrainingLoop>(TrainingLoopArgs{
-      .config = config, .context = context, .delivery = *delivery, .step = *step, .validator = validator.get()});
+  loop = std::make_unique<TrainingLoop>(TrainingLoopArgs{.config = config,
+                                                         .context = context,
+                                                         .delivery = *delivery,
+                                                         .step = *step,
+                                                         .validator = validator.get(),
+                                                         .keep_last = [this] { save_last(); }});
 }
 
 void Trainer::Impl::warn_of_endlessness() {
@@ -158,13 +165,17 @@ void Trainer::Impl::warn_of_endlessness() {
                          "(epochs, rows), or set train.steps"));
 }
 
-void Trainer::Impl::check_save() {
-  if (!config.save) return;
-  const std::string& file = config.save->file;
+void Trainer::Impl::check_save_to(const std::string& file) const {
   std::string loss = would_overwrite(file, delivery->graph().files(), config.written.place().file);
   if (loss.empty() && validator) loss = would_overwrite(file, validator->input().files(), {});
   if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
   check_writable(file);
+}
+
+void Trainer::Impl::check_save() {
+  if (!config.save) return;
+  check_save_to(config.save->file);
+  if (config.validation && config.validation->keep_best) check_save_to(config.save->last_file());
   try {
     read_row_spec(row_spec_text(delivery->graph().first_rows()), "rows");
   } catch (ConfigError& error) {
@@ -283,6 +294,17 @@ void Trainer::Impl::save(const std::string& path) {
   pack_model(path, step->model(), context, facts_with(state)).write();
 }
 
+// If it fails, the best model is saved all the same.
+void Trainer::Impl::save_last() {
+  if (!config.save) return;
+  try {
+    save(config.save->last_file());
+    saved_last = config.save->last_file();
+  } catch (const Error& error) {
+    log(cat("warning: the model of the last step is lost: ", error.what()));
+  }
+}
+
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   const FloatMode mode;
   if (impl_->trace != nullptr) impl_->trace->name_thread("training");
@@ -290,6 +312,7 @@ TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   if (config().save) {
     impl_->save(config().save->file);
     result.saved = config().save->file;
+    result.saved_last = impl_->saved_last;
   }
   return result;
 }

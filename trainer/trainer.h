@@ -98,6 +98,9 @@ struct TrainResult {
   std::optional<BestStep> best;
   std::string weights;  // sha-256 over the parameters in model order, little-endian f32
   std::string saved;    // the file of the key `save`; empty: the model was not saved
+  // The file with the model of the last step, NAME.last.safetensors next to NAME.safetensors; empty unless a training
+  // that was stopped saved the model of its best validation.
+  std::string saved_last;
   double input_wait = 0;
   InputSummary input;
   DeliveryStatistics delivery;
@@ -163,9 +166,10 @@ class MILLRACE_EXPORT Trainer {
   uint64_t memory_bound() const;
 
   // Trains until the data end, train.steps are done, validation.patience has run out or stop() is called; then saves
-  // the model if the key `save` is set. Only once: a second call throws InternalError, also when the first one failed.
-  // When an error is thrown, the model is as the last finished step left it, and steps() says how many steps were
-  // finished.
+  // the model if the key `save` is set. If it was stopped and the model is the one of its best validation, the model of
+  // the last step is saved, too (TrainResult::saved_last). Only once: a second call throws InternalError, also when the
+  // first one failed. When an error is thrown, the model is as the last finished step left it, and steps() says how
+  // many steps were finished.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
   // Ends run() after the step that runs now. A validation that runs now is cut short and does not count, and no other

@@ -200,6 +200,7 @@ void TrainingLoop::end_validation(TrainResult& result) {
   const bool up_to_date = args_.validator->validated() == steps_done_ && validated_updates_ == args_.step.updates();
   if (!stopping_.load() && steps_done_ > 0 && !up_to_date) validate();
   if (!args_.config.validation->keep_best) return;
+  if (stopping_.load() && args_.validator->has_best() && args_.keep_last) args_.keep_last();
   result.best = args_.validator->put_back_best();
   if (!result.best && args_.validator->validated() >= 0) {
     const std::string watched = args_.config.validation->watched();

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct TrainingLoopArgs {
   Delivery& delivery;
   TrainStep& step;
   Validation* validator = nullptr;  // with a key `validation`
+  // Called if the training was stopped, before the best model takes the place of the last one (keep_best).
+  std::function<void()> keep_last = {};
 };
 
 class TrainingLoop {

@@ -132,7 +132,7 @@ void Validation::judge(ValidationReport& report) {
 }
 
 std::optional<BestStep> Validation::put_back_best() {
-  if (!best_ || !best_model_) return {};
+  if (!has_best()) return {};
   best_model_->give_back();
   return best_;
 }

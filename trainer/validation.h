@@ -60,6 +60,8 @@ class Validation {
   int64_t validated() const { return validated_; }
   // Whether `patience` has run out.
   bool gave_up() const { return options_.patience && without_improvement_ >= *options_.patience; }
+  // With keep_best: whether a validation had finite values.
+  bool has_best() const { return best_ && best_model_; }
   // With keep_best: gives the model the parameters and states of the best validation and says which one it was. Empty,
   // with nothing changed, when no validation had finite values.
   std::optional<BestStep> put_back_best();

@@ -47,7 +47,8 @@ constexpr CommandText kTrainText = {
     R"(A path of --set names a key (train.steps), an item of a list by its kind or name if only one has it
 (input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last
 one wins, and null takes a key away. With the key validation, the model is judged every so many
-steps by rows that are not trained on; keep_best keeps the best one.
+steps by rows that are not trained on; keep_best keeps the best one. A training that is stopped then
+saves the model of its last step, too, in NAME.last.safetensors next to NAME.safetensors.
 
 Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT,
 SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves,
@@ -143,7 +144,7 @@ void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
     check_out("--trace", arguments.trace, validation->files(), {});
   }
   const auto& save = trainer.config().save;
-  if (save && same_file(arguments.trace, save->file)) {
+  if (save && (same_file(arguments.trace, save->file) || same_file(arguments.trace, save->last_file()))) {
     throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file that the model is saved to"), {},
                      "give it another name");
   }

@@ -54,6 +54,7 @@ std::string done_event(const TrainResult& result, const Diagnosis& diagnosis) {
     json.key("value").value(result.best->value).close('}');
   }
   json.key("weights").value(result.weights).key("saved").text_or_null(result.saved);
+  json.key("saved_last").text_or_null(result.saved_last);
   json.key("input_wait").value(result.input_wait);
   add_diagnosis(json, diagnosis, result.delivery);
   return json.line();

@@ -66,6 +66,9 @@ std::string result_text(const TrainResult& result, std::string_view input) {
   } else {
     out += cat("model: ", escape_controls(result.saved), '\n');
   }
+  if (!result.saved_last.empty()) {
+    out += cat("last: ", escape_controls(result.saved_last), "  (the model of step ", result.steps, ")\n");
+  }
   return out;
 }
 

@@ -264,6 +264,60 @@ TEST_F(ValidationTest, AStoppedTrainingKeepsItsBestWithoutAnotherValidation) {
   EXPECT_EQ(result.best->step, 4);
 }
 
+TEST_F(ValidationTest, AStoppedTrainingSavesItsLastModelToo) {
+  const std::string best = folder_.path("m.safetensors"), last = folder_.path("m.last.safetensors");
+  const auto stopped_after = [&](int64_t validations, const std::string& more) {
+    Trainer trainer = make(config(validation("  every: 4\n  keep_best: {mode: max}\n")) + more);
+    TrainCallbacks callbacks;
+    std::vector<ValidationReport> reports;
+    callbacks.on_validation = [&](const ValidationReport& report) {
+      reports.push_back(report);
+      if (std::ssize(reports) == validations) trainer.stop();
+    };
+    return std::pair(trainer.run(callbacks), reports);
+  };
+  const auto loss_of = [&](const std::string& path) {
+    Predictor predictor({.model = path, .data = {test_}, .judge = true});
+    while (predictor.next() != nullptr) {
+    }
+    return predictor.loss();
+  };
+  const std::string save = cat("save: ", quote(best, 4096), '\n');
+  const auto [result, reports] = stopped_after(2, save);
+  EXPECT_EQ(result.saved, best);
+  EXPECT_EQ(result.saved_last, last);
+  ASSERT_GT(reports[0].loss - reports[1].loss, 1e-4);
+  EXPECT_NEAR(loss_of(best), reports[0].loss, 1e-6);
+  EXPECT_NEAR(loss_of(last), reports[1].loss, 1e-6);
+  std::filesystem::remove(last);
+  // A training that ends by itself has had its say; and without `save` nothing is kept.
+  EXPECT_EQ(stopped_after(-1, save).first.saved_last, "");
+  EXPECT_EQ(stopped_after(2, "").first.saved_last, "");
+  EXPECT_FALSE(std::filesystem::exists(last));
+  // Nothing was found to be best yet.
+  Trainer early = make(config(validation("  every: 4\n  keep_best: {}\n")) + save);
+  const TrainResult none = early.run({.on_batch = [&](const BatchReport&) { early.stop(); }});
+  EXPECT_EQ(none.saved, best);
+  EXPECT_EQ(none.saved_last, "");
+  EXPECT_FALSE(std::filesystem::exists(last));
+}
+
+TEST_F(ValidationTest, TheLastModelOverwritesNoInput) {
+  const std::string save = folder_.path("m.safetensors");
+  test_ = folder_.path("m.last.safetensors");
+  write_rows("m.last.safetensors", 0, 77);
+  const std::string more = cat("save: ", quote(save, 4096), '\n');
+  EXPECT_NE(error_of<ConfigError>([&] {
+              make(config(validation("  keep_best: {}\n")) + more);
+            }).find(cat("save: would overwrite ", quote(test_, 4096), ", which this run reads")),
+            std::string::npos);
+  make(config(validation("")) + more);
+  std::filesystem::remove(test_);
+  std::filesystem::create_directory(test_);
+  test_ = folder_.write("test.csv", "1,1,1\n2,3,0\n");
+  EXPECT_THROW(make(config(validation("  keep_best: {}\n")) + more), IoError) << "it could not be written";
+}
+
 TEST_F(ValidationTest, WarnsOfWhatIsUnlikelyToBeMeant) {
   std::filesystem::create_symlink(train_, folder_.path("link.csv"));
   test_ = folder_.path("link.csv");

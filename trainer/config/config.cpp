@@ -187,6 +187,13 @@ void ModelFileOptions::declare(OptionReader& o) {
   o.optional("optimizer", optimizer, "whether to save the state of the optimizer, too");
 }
 
+std::string ModelFileOptions::last_file() const {
+  constexpr std::string_view kEnding = ".safetensors";
+  std::string_view name = file;
+  if (name.ends_with(kEnding)) name.remove_suffix(kEnding.size());
+  return cat(name, ".last", kEnding);
+}
+
 ModelFileOptions OptionType<ModelFileOptions>::read(const Spec& spec) {
   ModelFileOptions out;
   if (spec.is_map()) {

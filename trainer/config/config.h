@@ -78,6 +78,10 @@ struct MILLRACE_EXPORT ModelFileOptions {
   std::string file;
   bool optimizer = false;  // with the optimizer's state
 
+  // The file next to `file` for the model of the last step, if `file` gets a better one: "m.last.safetensors" for
+  // "m.safetensors".
+  std::string last_file() const;
+
   void declare(OptionReader& o);
 };
 

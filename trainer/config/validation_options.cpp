@@ -37,7 +37,10 @@ void ValidationOptions::declare(OptionReader& o) {
   o.optional("held_out", held_out, "instead of files: the rows that hold_out keeps from the training");
   o.optional("input", input, "instead of files: ops that give the rows, also once for each validation, in order");
   o.optional("every", every, {.min = 1}, "steps from one validation to the next");
-  o.optional("keep_best", keep_best, "keep the parameters of the best validation instead of the last ones");
+  o.optional(
+      "keep_best", keep_best,
+      "keep the parameters of the best validation instead of the last ones; a training that is stopped also saves "
+      "the last ones, in NAME.last.safetensors next to NAME.safetensors");
   o.optional("patience", patience, {.min = 1},
              "the training ends after so many validations in a row without improvement");
   o.may_be("input", {list_of_kinds("input op")});

@@ -220,6 +220,7 @@ TEST_F(TrainCommandTest, TracesWhereNothingIsLost) {
   const CommandResult model = run({"small.yaml", "--save", "m.safetensors", "--trace", "m.safetensors"});
   EXPECT_EQ(model.err,
             "error: --trace \"m.safetensors\" is the file that the model is saved to\nhint: give it another name\n");
+  EXPECT_EQ(run({"small.yaml", "--save", "m.safetensors", "--trace", "m.last.safetensors"}).exit_code, 2);
   const CommandResult missing = run({"small.yaml", "--trace", "missing/trace.json"});
   EXPECT_EQ(missing.exit_code, 74) << "before the first step: " << missing.err;
   EXPECT_EQ(missing.out, "");
@@ -408,6 +409,31 @@ TEST_F(TrainCommandTest, SaveDoesNotOverwriteTheProgram) {
             "error: --save ./trainer: save: would overwrite \"./trainer\", which is running\nhint: give it another "
             "name\n");
   EXPECT_EQ(std::filesystem::file_size(program), size);
+}
+
+TEST_F(TrainCommandTest, InterruptKeepsTheBestModelAndTheLast) {
+  const std::string validation =
+      "validation: {input: [synthetic: {task: sum, features: 8, rows: 64}, batch: {batch_size: 64}], every: 100, "
+      "keep_best: {mode: max}}\n";  // the first is the best
+  folder_.write("best.yaml", millrace::testing::endless_config() + validation);
+  for (const int number : {SIGINT, SIGTERM}) {
+    Command text(trainer_words({"best.yaml", "--save", "m.safetensors"}), {.folder = folder_.path()});
+    ASSERT_TRUE(text.wait_for_err("step 300  validation"));
+    text.send(number);
+    const CommandResult printed = text.finish();
+    EXPECT_NE(printed.out.find("\nbest: step 100  loss "), std::string::npos) << printed.out;
+    EXPECT_THAT(printed.out, ::testing::ContainsRegex("\nmodel: m.safetensors\nlast: m.last.safetensors  "
+                                                      "\\(the model of step [0-9]+\\)\n$"));
+    EXPECT_TRUE(std::filesystem::remove(folder_.path("m.safetensors")));
+    EXPECT_TRUE(std::filesystem::remove(folder_.path("m.last.safetensors")));
+  }
+  Command json(trainer_words({"best.yaml", "--json", "--save", "m.safetensors"}), {.folder = folder_.path()});
+  ASSERT_TRUE(json.wait_for_err("step 300  validation"));
+  json.send(SIGINT);
+  const nlohmann::json done = json_lines(json.finish().out).back();
+  EXPECT_EQ(done["saved"], "m.safetensors");
+  EXPECT_EQ(done["saved_last"], "m.last.safetensors");
+  EXPECT_NE(TempFolder::read(folder_.path("m.safetensors")), TempFolder::read(folder_.path("m.last.safetensors")));
 }
 
 TEST_F(TrainCommandTest, TerminalShowsOneLiveLine) {

@@ -79,9 +79,12 @@ TEST(JsonEventsTest, Done) {
       text.substr(0, text.find(",\"input_wait\"")),
       "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"rows\":4000,\"epochs\":2,"
       "\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"skipped_steps\":0,\"dropped\":9,\"bad\":3,"
-      "\"weights\":\"abc\",\"saved\":null");
+      "\"weights\":\"abc\",\"saved\":null,\"saved_last\":null");
   result.saved = "m.safetensors";
-  EXPECT_NE(done_event(result, {}).find(",\"saved\":\"m.safetensors\","), std::string::npos) << done_event(result, {});
+  result.saved_last = "m.last.safetensors";
+  EXPECT_NE(done_event(result, {}).find(",\"saved\":\"m.safetensors\",\"saved_last\":\"m.last.safetensors\","),
+            std::string::npos)
+      << done_event(result, {});
 }
 
 TEST(JsonEventsTest, DoneOfAnInputAlone) {

@@ -49,6 +49,14 @@ TEST(ResultTextTest, SaysWhichModelWasKept) {
       << text;
 }
 
+TEST(ResultTextTest, SaysWhereTheLastModelIs) {
+  TrainResult result = example();
+  result.saved = "m.safetensors";
+  result.saved_last = "m.last.safetensors";
+  const std::string text = result_text(result);
+  EXPECT_TRUE(text.ends_with("\nmodel: m.safetensors\nlast: m.last.safetensors  (the model of step 174)\n")) << text;
+}
+
 TEST(ResultTextTest, RunWithoutABatchHasNoLastBatch) {
   TrainResult result;
   result.reason = "end of data";
