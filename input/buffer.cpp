@@ -37,6 +37,16 @@ uint32_t RowBuffer::passes() const {
   return most;
 }
 
+std::optional<double> RowBuffer::share() const {
+  std::optional<double> least;
+  for (const RowStream* stream : streams_) {
+    const std::optional<double> one = stream->share();
+    if (!one) return {};
+    least = std::min(*one, least.value_or(1));
+  }
+  return least;
+}
+
 int64_t RowBuffer::spread() const {
   int64_t most = 0;
   for (const RowStream* stream : streams_) most = std::max(most, stream->spread());

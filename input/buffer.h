@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,8 @@ class MILLRACE_EXPORT RowStream {
   virtual void set_ahead(int64_t rows, int threads) = 0;
   // How many passes one run has, as Source::passes(): the most of any input. `repeat` multiplies it by its epochs.
   virtual uint32_t passes() const = 0;
+  // The share of the run's data that was passed, from 0 to 1, about; absent if that is not known, or if they never end.
+  virtual std::optional<double> share() const { return {}; }
   // If rows come from several inputs: about one row in this many comes from the rarest input. 0: there is only one
   // input.
   virtual int64_t spread() const { return 0; }
@@ -93,6 +96,7 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   uint32_t passes() const override;
+  std::optional<double> share() const override;  // the least of all inputs
   int64_t spread() const override;
   void set_silent(bool silent) override;
 
@@ -125,6 +129,8 @@ class MILLRACE_EXPORT BatchBuffer : public Op {
   void give_pieces() { pieces_ = true; }
   // How many rows it draws from; 0 if it keeps their order.
   virtual int64_t window() const { return 0; }
+  // How many rows it took and has not given yet.
+  virtual int64_t held() const { return 0; }
 
   // Replaces the contents of `batch`, which has room for the port's batch_size, and returns its number of rows; 0 at
   // the end of the data. Throws the error of a row that the batch cannot do without.

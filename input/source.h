@@ -91,6 +91,9 @@ class MILLRACE_EXPORT Source : public Op, public Units {
   virtual std::vector<std::shared_ptr<const FileEntry>> files() const { return {}; }
   // How many passes one run has, if they end. The first pass of run r has the number r * passes().
   virtual uint32_t passes() const { return 1; }
+  // About how much a pass has: bytes of its files, or rows of a source without files. Absent if that is not known, or
+  // if a pass never ends.
+  virtual std::optional<uint64_t> pass_size() const { return {}; }
 };
 
 // nothing -> names: which files to read, and in what order. Its units are whole files.
@@ -134,6 +137,7 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
   Place place(const RowId& id) const override { return {place_, static_cast<int64_t>(id.line)}; }
   bool endless() const override { return range_.rows == UINT64_MAX || !range_.passes; }
   uint32_t passes() const override { return range_.passes.value_or(1); }
+  std::optional<uint64_t> pass_size() const override;
 
   // The id of row `number`, which is in `unit`.
   static RowId id_of(const Unit& unit, uint64_t number) {
@@ -211,6 +215,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   bool endless() const override { return attributed(*names_, &NameSource::endless); }
   bool comes_once() const override { return has_streams(); }
   uint32_t passes() const override { return attributed(*names_, &NameSource::passes); }
+  std::optional<uint64_t> pass_size() const override { return attributed(*names_, &NameSource::pass_size); }
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return files_; }
   uint64_t memory_bound() const override;
   const Transform& producer() const override;
@@ -303,8 +308,8 @@ struct CallbackRows {
   // not set is empty. It is called by one thread at a time, even if several graphs ask, but not always by the same
   // thread, and it is called before the step needs the rows. The passes of a graph come in order, except that an op
   // `cache` may ask for a pass again. If `fill` throws, the exception is thrown again when the first of its rows would
-  // be used; if it is not an Error, it becomes an InternalError with its text. It may stop the training; whoever stops a
-  // training waits until `fill` returns.
+  // be used; if it is not an Error, it becomes an InternalError with its text. It may stop the training; whoever stops
+  // a training waits until `fill` returns.
   std::function<void(RowBlock& block, uint32_t pass)> fill;
   int64_t rows_at_once = 256;  // the capacity of a block
 };

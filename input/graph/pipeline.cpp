@@ -40,6 +40,7 @@ struct Pipeline::Impl {
   int64_t fill_transformed(RowBlock& batch);
   void check_slot(const RowBlock& batch) const;
   void count(const RowBlock& batch);
+  std::optional<double> share() const;
 
   uint64_t waited() const;
   int64_t rows_held() const;
@@ -181,6 +182,15 @@ void Pipeline::Impl::count(const RowBlock& batch) {
   }
 }
 
+// The rows that the batch op holds were passed, but not given yet.
+std::optional<double> Pipeline::Impl::share() const {
+  if (ended) return 1;
+  const std::optional<double> passed = graph.batch_input->share();
+  if (!passed || summary.rows == 0) return passed ? std::optional(0.0) : std::nullopt;
+  const auto given = static_cast<double>(summary.rows), held = static_cast<double>(graph.batch_buffer().held());
+  return *passed * given / (given + held);
+}
+
 uint64_t Pipeline::Impl::waited() const {
   uint64_t nanoseconds = 0;
   for (const auto& stream : graph.source_streams) nanoseconds += stream->waited_nanoseconds();
@@ -255,6 +265,7 @@ void Pipeline::summary(InputSummary& out) const {
   out.rows = counted.rows;
   out.batches = counted.batches;
   out.passes = counted.passes;
+  out.share = impl_->share();
   out.bytes = 0;
   for (Dropped& dropped : out.dropped) dropped.rows = 0;  // causes keep their memory
   out.bad_rows = impl_->log.bad_rows();

@@ -120,8 +120,11 @@ struct InputSummary {
   uint64_t rows = 0;  // given out in batches
   uint64_t batches = 0;
   uint64_t bad_rows = 0;
-  uint64_t passes = 0;           // up to the newest pass that a row was given out from
-  uint64_t bytes = 0;            // text up to the last row that entered the graph's buffers
+  uint64_t passes = 0;  // up to the newest pass that a row was given out from
+  uint64_t bytes = 0;   // text up to the last row that entered the graph's buffers
+  // The share of all data that these batches are, from 0 to 1, by what was passed of files whose sizes are known and of
+  // rows whose number is; absent if some of that is not known (a pipe, a callback), or if the data never end.
+  std::optional<double> share = {};
   std::vector<Dropped> dropped;  // by cause; only causes that happened
 };
 

@@ -79,6 +79,12 @@ class Cache final : public RowBuffer {
   bool needs_end() const override { return true; }
   uint64_t memory_bound() const override { return memory_ + std::max<uint64_t>(kBlockBytes, row_bytes()); }
 
+  std::optional<double> share() const override {
+    if (!whole_) return RowBuffer::share();
+    const int64_t all = rows_ + lacking_;
+    return all == 0 ? 1 : static_cast<double>(given_ + lacking_) / static_cast<double>(all);
+  }
+
   RowSpan pull(int64_t at_most) override {
     if (cancelled()) return {};  // there is no source that would end it, once all rows are kept
     if (rows_to_pass_ > 0) read_again();

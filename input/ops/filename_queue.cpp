@@ -176,6 +176,13 @@ class FilenameQueue final : public NameSource {
   Place place(const RowId& id) const override { return {entries_[id.file]->path, static_cast<int64_t>(id.line)}; }
   bool endless() const override { return !epochs(); }
   uint32_t passes() const override { return static_cast<uint32_t>(epochs().value_or(1)); }
+  // With shards the mean of all passes, each of which has other files.
+  std::optional<uint64_t> pass_size() const override {
+    if (!stream_.empty()) return {};
+    double bytes = 0;
+    for (const auto& entry : entries_) bytes += static_cast<double>(entry->size);
+    return static_cast<uint64_t>(bytes * static_cast<double>(files_of_a_pass()) / static_cast<double>(entries_.size()));
+  }
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
 
  private:

@@ -78,6 +78,16 @@ class Mix final : public RowBuffer {
     return static_cast<int64_t>(std::ceil(std::min(one_in, kMostSpread)));
   }
 
+  // With `stop: first` the rows end with the input that is furthest.
+  std::optional<double> share() const override {
+    if (options_.stop == MixStop::all) return RowBuffer::share();
+    std::optional<double> most;
+    for (size_t i = 0; i < gone_.size(); ++i) {
+      if (const auto one = input(i).share(); one && options_.weights[i] > 0) most = std::max(*one, most.value_or(0));
+    }
+    return most;
+  }
+
   RowSpan pull(int64_t) override {
     while (!ended_ && sum() > 0) {
       const size_t drawn = draw();

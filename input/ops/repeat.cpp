@@ -25,6 +25,12 @@ class Repeat final : public RowBuffer {
   bool endless(const std::vector<bool>& inputs) const override { return !epochs_ || RowBuffer::endless(inputs); }
   uint32_t passes() const override { return static_cast<uint32_t>(epochs_.value_or(1)) * RowBuffer::passes(); }
 
+  std::optional<double> share() const override {
+    const std::optional<double> of_run = epochs_ ? RowBuffer::share() : std::nullopt;
+    if (!of_run) return {};
+    return (static_cast<double>(runs_done_) + *of_run) / static_cast<double>(*epochs_);
+  }
+
   RowSpan pull(int64_t at_most) override {
     // A run need not have rows, and there may be billions of them.
     while (!cancelled()) {

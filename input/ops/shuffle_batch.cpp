@@ -88,6 +88,7 @@ class ShuffleBatch final : public BatchBuffer {
   }
 
   int64_t window() const override { return options_.window(); }
+  int64_t held() const override { return present_ - (hole_ == kNoHole ? 0 : 1) + span_.count - taken_; }
 
   uint64_t memory_bound() const override {
     return static_cast<uint64_t>(options_.window()) * (spec_.row_bytes() + sizeof(RowId));

@@ -1,5 +1,6 @@
 // take: gives the first rows, and asks for no more.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "millrace/input/catalog.h"
@@ -20,6 +21,12 @@ class Take final : public RowBuffer {
 
   bool endless(const std::vector<bool>&) const override { return false; }
   bool picks_by_number() const override { return true; }
+
+  // The input may end before.
+  std::optional<double> share() const override {
+    const double taken = rows_ == 0 ? 1 : static_cast<double>(taken_) / static_cast<double>(rows_);
+    return std::max(taken, RowBuffer::share().value_or(0));
+  }
 
   RowSpan pull(int64_t at_most) override {
     if (taken_ >= rows_) return {};

@@ -1,5 +1,6 @@
 #include "millrace/input/run/chunk_stream.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -43,7 +44,9 @@ bool ChunkStream::ready() {
 }
 
 void ChunkStream::leave_chunk() {
-  if (text_) bytes_ = bytes_before_chunk_ + (cursor_.chunk().end_record - chunk_begin_);
+  const Chunk& chunk = cursor_.chunk();
+  if (text_) bytes_ = bytes_before_chunk_ + (chunk.end_record - chunk_begin_);
+  passed_ = passed_before_chunk_ + (chunk.unit.end - chunk.unit.begin);
   cursor_.leave();
 }
 
@@ -53,6 +56,7 @@ bool ChunkStream::enter_next_chunk() {
   enter_pass(ready->chunk.unit.pass);
   chunk_begin_ = ready->begin;
   bytes_before_chunk_ = bytes_;
+  passed_before_chunk_ = passed_;
   cursor_.enter(ready->chunk, text_ ? ready->line : 0);
   return true;
 }
@@ -62,6 +66,8 @@ void ChunkStream::pass(const RowSpan& span) {
   const Unit& unit = cursor_.chunk().unit;
   position_ = {unit.pass, unit.file_ordinal, last.offset + (unit.file ? last.length : 1), last.next_line};
   if (text_) bytes_ = bytes_before_chunk_ + (position_.offset - chunk_begin_);
+  // The last record may reach beyond the unit.
+  passed_ = passed_before_chunk_ + std::clamp(position_.offset, unit.begin, unit.end) - unit.begin;
   settle();
 }
 

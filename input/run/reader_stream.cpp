@@ -177,7 +177,7 @@ ReaderStream::Reader* ReaderStream::open_idle(Unit file, const Position& positio
 // The file of the turn has ended: its place goes to the next, which has this turn.
 void ReaderStream::end_file() {
   Reader* ended = places_[turn_];
-  bytes_ += ended->file.end - ended->position.offset;
+  pass_bytes(ended->file.end - ended->position.offset);
   idle_.push_back(ended);
   if (Reader* next = take_next()) {
     places_[turn_] = next;
@@ -190,7 +190,7 @@ RowSpan ReaderStream::hand_out(Reader& reader) {
   const RowSpan span = {&reader.cursor.chunk().rows, reader.cursor.rows_passed() - 1, 1};
   const RowId& id = span.block->id(span.begin);
   const uint64_t end = id.offset + id.length;
-  bytes_ += end - reader.position.offset;
+  pass_bytes(end - reader.position.offset);
   reader.position.offset = end;
   reader.position.line = id.next_line;
   reader.left_out = 0;

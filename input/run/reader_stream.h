@@ -81,6 +81,10 @@ class ReaderStream : public SourceStream {
   void read_ahead();
   void end_file();
   RowSpan hand_out(Reader& reader);
+  void pass_bytes(uint64_t bytes) {
+    bytes_ += bytes;
+    passed_ += bytes;
+  }
   Reader* open_idle(Unit file, const Position& position = {}, uint64_t left_out = 0);
 
   const FileSource& format_;

@@ -52,6 +52,16 @@ RowSpan SourceStream::pull(int64_t at_most) {
   }
 }
 
+std::optional<double> SourceStream::share() const {
+  if (ended_) return 1;
+  return attributed(source_, [&]() -> std::optional<double> {
+    const std::optional<uint64_t> size = source_.endless() ? std::nullopt : source_.pass_size();
+    if (!size) return {};
+    const double all = static_cast<double>(*size) * source_.passes();
+    return all > 0 ? std::min(static_cast<double>(passed_) / all, 1.0) : 0;
+  });
+}
+
 void SourceStream::enter_pass(uint32_t pass) {
   if (pass_ == pass) return;
   if (pass_ && !pass_has_rows_ && attributed(source_, &RowSource::endless)) throw_endless(name_);
@@ -83,6 +93,7 @@ void SourceStream::rewind(uint32_t run) {
   run_ = run;
   positioned_ = false;
   settled_bytes_ = bytes_;
+  passed_ = 0;
   ended_ = false;
   pass_.reset();
   log_.mark();
@@ -106,6 +117,7 @@ void SourceStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
 void SourceStream::save(State& state) const {
   state.set("run", run_);
   state.set("bytes", told_bytes(settled_bytes_));
+  state.set("passed", passed_);
   state.set("ended", ended_ ? 1 : 0);
   if (positioned_) save_position(state);
   log_.save(state);
@@ -117,6 +129,7 @@ void SourceStream::restore(const State& state) {
   rewind(state.count("run", UINT32_MAX));
   bytes_ = settled_bytes_ = state.count("bytes");
   silent_bytes_ = 0;
+  passed_ = state.has("passed") ? state.count("passed") : 0;  // earlier versions did not save it
   ended_ = state.count("ended", 1) != 0;
   log_.restore(state, chain_.links());
   if (!state.has("position")) return;

@@ -41,6 +41,7 @@ class SourceStream : public RowStream {
   // How many tasks may run at once, whatever the ops say. Called before start().
   void set_tasks(int tasks) { ahead_.threads = tasks; }
   uint32_t passes() const override { return attributed(source_, &RowSource::passes); }
+  std::optional<double> share() const override;
   void set_silent(bool silent) override;
   // Saves the position after the last row that was pulled; it does not depend on chunks or threads.
   void save(State& state) const override;
@@ -106,6 +107,7 @@ class SourceStream : public RowStream {
   NoteLog log_;
   Ahead ahead_;
   uint64_t bytes_ = 0;
+  uint64_t passed_ = 0;  // of this run, as Source::pass_size() counts
   std::vector<ChunkScheduler*> schedulers_;
 
  private:

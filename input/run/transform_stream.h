@@ -45,6 +45,9 @@ class TransformStream : public RowStream {
   int64_t spread() const override {
     return attributed(origin_, [&] { return input_.spread(); });
   }
+  std::optional<double> share() const override {
+    return attributed(origin_, [&] { return input_.share(); });
+  }
   // The state of the input is restored before the state of this stream.
   void save(State& state) const override;
   void restore(const State& state) override;

@@ -31,6 +31,10 @@ bool IndexSource::next(Unit& out) {
   return true;
 }
 
+std::optional<uint64_t> IndexSource::pass_size() const {
+  return range_.rows == UINT64_MAX ? std::nullopt : std::optional(range_.rows);
+}
+
 void IndexSource::rewind(uint32_t run) {
   pass_ = uint64_t{run} * passes();
   end_pass_ = range_.passes ? pass_ + passes() : UINT64_MAX;

@@ -32,6 +32,7 @@ class ConstantDelivery final : public BatchSource {
     InputSummary out = BatchSource::summary();
     out.batches = given_;
     out.rows *= given_;
+    out.share.reset();
     return out;
   }
   // A restored delivery gives the same batch.
