@@ -51,7 +51,10 @@ struct StepReport {
   double rows_per_s = 0;  // since the previous on_step, or the start
   double input_wait = 0;  // share of the same time in which the step waited for input
   double seconds = 0;     // since the start
-  uint64_t groups = 0;    // launches of several steps at once (CUDA), since the start
+  // The share of the training that is done, from 0 to 1: of the steps or of the data (InputSummary::share), whichever
+  // is more. Absent if neither is known. The training may end earlier (validation.patience).
+  std::optional<double> done = {};
+  uint64_t groups = 0;  // launches of several steps at once (CUDA), since the start
 };
 
 // One step, after it has ended; `seconds` and `input` count from the start. Such a report costs next to nothing, but on
@@ -72,6 +75,12 @@ struct ValidationReport {
   MetricValues metrics;  // over all rows
   bool best = false;     // better than every validation before
   double seconds = 0;
+};
+
+// How far a validation is that runs now.
+struct ValidationProgress {
+  int64_t step = 0;                 // the last one before the validation
+  std::optional<double> done = {};  // the share of its rows, as InputSummary::share
 };
 
 // The validation whose model is kept.
@@ -118,7 +127,8 @@ struct TrainCallbacks {
   std::function<void(const StepReport&)> on_step = {};      // every log_every steps
   std::function<void(const StepReport&)> on_progress = {};  // at most about ten times a second
   std::function<void(const ValidationReport&)> on_validation = {};
-  std::function<void(std::string_view)> on_log = {};  // warnings, bad rows, lines of `print`
+  std::function<void(const ValidationProgress&)> on_validating = {};  // at most about ten times a second
+  std::function<void(std::string_view)> on_log = {};                  // warnings, bad rows, lines of `print`
 };
 
 class Model;

@@ -13,7 +13,6 @@ namespace millrace {
 
 namespace {
 
-constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 // The most lines about skipped steps.
 constexpr int kSkipsTold = 10;
 
@@ -179,16 +178,24 @@ void TrainingLoop::fill_report(const RowBlock& batch, Clock::time_point now) {
   report_.rows_per_s = static_cast<double>(rows_done_ - rows_before_window_) / window;
   report_.input_wait = std::chrono::duration<double>(waited_ - waited_before_window_).count() / window;
   report_.seconds = seconds_between(started_, now);
+  report_.done = done();
   report_.groups = args_.step.groups();
+}
+
+std::optional<double> TrainingLoop::done() const {
+  const std::optional<double> data = args_.delivery.summary().share;
+  if (!args_.config.train.steps) return data;
+  const double steps = static_cast<double>(steps_done_) / static_cast<double>(*args_.config.train.steps);
+  return std::max(steps, data.value_or(0));
 }
 
 void TrainingLoop::validate() {
   const Clock::time_point before = Clock::now();
   const TraceRange range(trace_, "step", "validation", before);
   args_.step.model();  // launches what waits, as the validator looks at the model
-  const auto done = args_.validator->run(steps_done_, last_epoch_);
+  const auto report = args_.validator->run(steps_done_, last_epoch_, callbacks_.on_validating);
   validated_updates_ = args_.step.updates();
-  if (done && callbacks_.on_validation) callbacks_.on_validation(*done);
+  if (report && callbacks_.on_validation) callbacks_.on_validation(*report);
   const Clock::duration took = Clock::now() - before;
   validating_ += took;
   window_began_ += took;  // the rates in reports leave validations out

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,7 @@ class TrainingLoop {
   DataError not_finite(StepOutcome what, int64_t number, const RowBlock* batch) const;
   void warn_of_nonfinite(const RowBlock* batch);
   void fill_report(const RowBlock& batch, Clock::time_point now);
+  std::optional<double> done() const;
   void validate();
   void end_validation(TrainResult& result);
   TrainResult result(std::string reason);

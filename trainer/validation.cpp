@@ -69,9 +69,9 @@ uint64_t Validation::memory_bound() {
          plan_->memory_bound(output.batch_size) + (best_model_ ? best_model_->bytes() : 0);
 }
 
-std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch) {
+std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch, const Tell& tell) {
   const Clock::time_point start = Clock::now();
-  if (!read_rows()) return {};
+  if (!read_rows(step, tell)) return {};
   if (plan_->rows() == 0) {
     throw DataError(
         "the validation has no rows", args_.config.node("validation").place(),
@@ -86,7 +86,7 @@ std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch) {
 }
 
 // Runs every row through the plan. False when stopped.
-bool Validation::read_rows() {
+bool Validation::read_rows(int64_t step, const Tell& tell) {
   plan_->reset();
   Pipeline pipeline(build_again(), {.executor = &args_.context.executor(),
                                     .on_bad_row = pass_.on_bad_row(),
@@ -111,7 +111,11 @@ bool Validation::read_rows() {
     }
     Validation& validation;
   } const registered(*this, pipeline);
+  Clock::time_point told = Clock::now();
   while (plan_->run_next(pipeline, batch)) {
+    if (!tell || Clock::now() - told < kProgressInterval) continue;
+    tell({.step = step, .done = pipeline.summary().share});
+    told = Clock::now();
   }
   return !pipeline.cancelled();
 }

@@ -9,6 +9,7 @@
 // may be called from any thread. What its arguments refer to must outlive it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,9 @@
 #include "millrace/trainer/trainer.h"
 
 namespace millrace {
+
+// The time from one report of progress to the next, at least.
+inline constexpr std::chrono::milliseconds kProgressInterval{100};
 
 struct ValidationArgs {
   const Config& config;  // with a validation
@@ -53,9 +57,10 @@ class Validation {
 
   // Makes what the first run() needs, ahead of time.
   void prepare() { plan_->prepare(graph_.output().batch_size); }
-  // Reads every row again. Empty if it was stopped: then it does not count. Throws what a training throws about its
-  // data.
-  std::optional<ValidationReport> run(int64_t step, uint64_t epoch);
+  // Reads every row again; says meanwhile how far it is. Empty if it was stopped: then it does not count. Throws what a
+  // training throws about its data.
+  using Tell = std::function<void(const ValidationProgress&)>;
+  std::optional<ValidationReport> run(int64_t step, uint64_t epoch, const Tell& tell = {});
   // The step of the last run(), or -1.
   int64_t validated() const { return validated_; }
   // Whether `patience` has run out.
@@ -74,7 +79,7 @@ class Validation {
   InputGraph build() const;
   InputGraph build_again() const;
   void make_plan();
-  bool read_rows();
+  bool read_rows(int64_t step, const Tell& tell);
   void judge(ValidationReport& report);
 
   const ValidationArgs args_;

@@ -30,7 +30,7 @@ std::string step_event(const StepReport& step) {
   JsonText json = JsonText::event("step");
   json.key("step").value(step.step).key("epoch").value(step.epoch).key("loss").value(step.loss);
   json.key("metrics").value(step.metrics).key("rows_per_s").value(step.rows_per_s);
-  return json.key("input_wait").value(step.input_wait).line();
+  return json.key("input_wait").value(step.input_wait).key("done").value(step.done).line();
 }
 
 std::string validation_event(const ValidationReport& report) {

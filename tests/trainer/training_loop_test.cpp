@@ -54,6 +54,36 @@ TEST(TrainingLoop, TrainsUntilTheDataEnds) {
   EXPECT_GT(reports[2].rows_per_s, 0);
 }
 
+TEST(TrainingLoop, SaysWhichShareIsDone) {
+  const auto shares = [](const std::string& more) {
+    std::vector<double> out;
+    make("train: {log_every: 8" + more).run({.on_step = [&](const StepReport& report) {
+      out.push_back(report.done.value_or(-1));
+    }});
+    return out;
+  };
+  // Of the data, however far ahead a delivery reads.
+  for (const char* delivery : {"native", "queue", "staging", "feed"}) {
+    const std::vector<double> found = shares(cat("}\ndelivery: ", delivery, '\n'));
+    ASSERT_EQ(found.size(), 4u) << delivery;
+    EXPECT_NEAR(found[0], 8 * 16 / 500.0, 1e-9) << delivery;
+    EXPECT_NEAR(found[3], 1, 1e-9) << delivery;
+  }
+  // Of the steps, if they end the training first.
+  EXPECT_EQ(shares(", steps: 16}\n"), (std::vector<double>{0.5, 1}));
+  EXPECT_NEAR(shares(", steps: 1000}\n")[0], 8 * 16 / 500.0, 1e-9);
+  EXPECT_EQ(shares(", steps: 16}\ndelivery: constant\n"), (std::vector<double>{0.5, 1}));
+  Spec endless = parse_yaml(kConfig, "t.yaml");
+  apply_overrides(endless, std::vector<std::string>{"input.synthetic.rows=null"});
+  Trainer trainer = Trainer::from_spec(std::move(endless));
+  TrainCallbacks callbacks;
+  callbacks.on_step = [&](const StepReport& report) {
+    EXPECT_FALSE(report.done.has_value());
+    trainer.stop();
+  };
+  trainer.run(callbacks);
+}
+
 TEST(TrainingLoop, WarnsWhenNothingWasTrained) {
   std::vector<std::string> log;
   Spec config = parse_yaml(kConfig, "t.yaml");

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
@@ -248,6 +251,34 @@ TEST_F(ValidationTest, StopEndsAValidationThatThenDoesNotCount) {
   EXPECT_EQ(result.steps, 3);
   EXPECT_EQ(validations, 0);
   EXPECT_FALSE(result.best.has_value());
+}
+
+TEST_F(ValidationTest, SaysHowFarALongOneIs) {
+  Catalog catalog = Catalog::builtin();
+  catalog.ops.add("slow", {.doc = "takes long",
+                           .describe = [] { return std::vector<OptionInfo>{}; },
+                           .make =
+                               [](const Spec& options, Spec* resolved) {
+                                 if (resolved != nullptr) *resolved = options;
+                                 return std::make_unique<Tripwire>([] {
+                                   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(150);
+                                   while (Clock::now() < end) std::this_thread::yield();
+                                 });
+                               }});
+  Trainer trainer = make(config() +
+                             "train: {steps: 2}\nvalidation:\n  input: [{synthetic: {features: 2, rows: 10}}, slow, "
+                             "{batch: {batch_size: 1}}]\n  every: 1000\n",
+                         catalog);
+  std::vector<ValidationProgress> told;
+  const TrainResult result =
+      trainer.run({.on_validating = [&](const ValidationProgress& progress) { told.push_back(progress); }});
+  EXPECT_EQ(result.steps, 2);
+  ASSERT_GE(told.size(), 1u);
+  for (const ValidationProgress& one : told) {
+    EXPECT_EQ(one.step, 2);
+    EXPECT_GT(one.done.value_or(0), 0);
+    EXPECT_LE(*one.done, 1);
+  }
 }
 
 TEST_F(ValidationTest, AStoppedTrainingKeepsItsBestWithoutAnotherValidation) {

@@ -28,16 +28,18 @@ TEST(JsonEventsTest, StartWithoutStepsUntilTheDataEnds) {
 }
 
 TEST(JsonEventsTest, Step) {
-  const StepReport step{.step = 20,
-                        .epoch = 1,
-                        .batch_size = 23,
-                        .loss = 0.6931,
-                        .metrics = {{"accuracy", 0.5}},
-                        .rows_per_s = 12345.5,
-                        .input_wait = 0.03};
+  StepReport step{.step = 20,
+                  .epoch = 1,
+                  .batch_size = 23,
+                  .loss = 0.6931,
+                  .metrics = {{"accuracy", 0.5}},
+                  .rows_per_s = 12345.5,
+                  .input_wait = 0.03};
   EXPECT_EQ(step_event(step),
             "{\"v\":1,\"event\":\"step\",\"step\":20,\"epoch\":1,\"loss\":0.6931,\"metrics\":{\"accuracy\":0.5},"
-            "\"rows_per_s\":12345.5,\"input_wait\":0.03}\n");
+            "\"rows_per_s\":12345.5,\"input_wait\":0.03,\"done\":null}\n");
+  step.done = 0.25;
+  EXPECT_TRUE(step_event(step).ends_with(",\"done\":0.25}\n")) << step_event(step);
 }
 
 TEST(JsonEventsTest, Validation) {
