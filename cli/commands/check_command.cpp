@@ -1,8 +1,11 @@
+#include <unistd.h>
+
 #include <utility>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/terminal.h"
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/core/context.h"
@@ -69,10 +72,10 @@ int run_check(const CheckArguments& arguments, Session& session) {
   if (arguments.json) {
     session.out.write(check_event(report, config));
   } else if (config != nullptr) {
-    write_to_stderr(check_text(report));
+    write_to_stderr(folded_for(STDERR_FILENO, check_text(report)));
     session.out.write(to_yaml(*config));
   } else {
-    session.out.write(check_text(report));
+    session.out.write(folded_for(STDOUT_FILENO, check_text(report)));
   }
   return kExitDone;
 }

@@ -1,8 +1,11 @@
+#include <unistd.h>
+
 #include <chrono>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/terminal.h"
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/rows/class_counts.h"
@@ -85,7 +88,7 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
       .in_label_unit = in_label_unit(predictor.metrics(), predictor.config().metrics, predictor.label()),
       .commonest_class = classes.commonest(),
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()};
-  session.out.write(arguments.json ? evaluation_event(result) : evaluation_text(result));
+  session.out.write(arguments.json ? evaluation_event(result) : folded_for(STDOUT_FILENO, evaluation_text(result)));
   return kExitDone;
 }
 

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -5,6 +7,7 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/terminal.h"
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/rows/batch_json.h"
@@ -221,9 +224,9 @@ int run_input(const InputArguments& arguments, Session& session) {
   if (arguments.json) {
     session.out.write(done_event(result));
   } else if (only_counts) {
-    session.out.write(result_text(result));
+    session.out.write(folded_for(STDOUT_FILENO, result_text(result)));
   } else {
-    write_to_stderr(result_text(result));
+    write_to_stderr(folded_for(STDERR_FILENO, result_text(result)));
   }
   session.out.flush();
   return exit_code_of_signal(session.signals.received());

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <optional>
 #include <stop_token>
 
@@ -58,7 +60,7 @@ int run_speed(const SpeedArguments& arguments, Session& session) {
                        }});
   }
   if (!found) return exit_code_of_signal(session.signals.received());
-  session.out.write(arguments.json ? speed_json(*found) : speed_text(*found));
+  session.out.write(arguments.json ? speed_json(*found) : folded_for(STDOUT_FILENO, speed_text(*found)));
   return kExitDone;
 }
 

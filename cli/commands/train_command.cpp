@@ -29,8 +29,9 @@ constexpr CommandText kProgramText = {
   trainer FILE.yaml [OPTIONS]
   trainer SUBCOMMAND [OPTIONS])",
     R"(Reads a configuration, one YAML file, and the data that it names, relative to the current folder.
-Results and JSON go to standard output; progress, log lines and errors to standard error. The model
-is written where --save or the key save says, else it is not kept.
+Results and JSON go to standard output; progress, log lines and errors to standard error: on a
+terminal in one live line, with the share that is done and the time that is left if the data have a
+known end. The model is written where --save or the key save says, else it is not kept.
 
 EXAMPLES:
   trainer config --example > mlp.yaml
@@ -112,9 +113,10 @@ TrainCallbacks callbacks(Progress& progress, const std::function<void(const std:
   };
   if (progress.style() == ProgressStyle::live) {
     callbacks.on_progress = [&progress](const StepReport& report) { progress.live(report); };
+    callbacks.on_validating = [&progress](const ValidationProgress& report) { progress.validating(report); };
   }
   callbacks.on_validation = [&progress, event](const ValidationReport& report) {
-    progress.validation(report);
+    progress.validated(report);
     event(validation_event(report));
   };
   callbacks.on_log = [&progress, event](std::string_view text) {
@@ -160,8 +162,7 @@ void keep_trace(const Trace& trace, const TrainArguments& arguments) {
                       ": it shows only the beginning\n"));
 }
 
-TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& session) {
-  Progress progress(progress_style(arguments));
+TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& session, Progress& progress) {
   // Set if an event could not be written. The training then ends as after a signal, so that its model is saved.
   std::exception_ptr unwritten;
   const auto event = [&](const std::string& line) {
@@ -178,10 +179,11 @@ TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& se
   try {
     result = trainer.run(callbacks(progress, event));
   } catch (...) {
-    progress.clear();
+    progress.end();
     keep_partial(trainer);
     throw;
   }
+  progress.end();
   if (unwritten) std::rethrow_exception(unwritten);
   return result;
 }
@@ -197,14 +199,19 @@ int run_train(const TrainArguments& arguments, Session& session) {
   Trainer trainer = Trainer::from_spec(with_save(read_configuration(arguments, catalog, heeded), arguments.save),
                                        catalog, arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
+  Progress progress(progress_style(arguments));
   // Until all is written: what a signal does not stop it must not cut short.
-  const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });
+  const auto guard = session.signals.while_running([&trainer, &progress] {
+    progress.stopping();
+    trainer.stop();
+  });
   TrainResult result;
   try {
-    result = train(trainer, arguments, session);
+    result = train(trainer, arguments, session, progress);
     const Diagnosis diagnosis = diagnose(trainer.config(), catalog.ops, result);
-    session.out.write(arguments.json ? done_event(result, diagnosis)
-                                     : result_text(result, diagnosis_text(diagnosis, result.delivery)));
+    session.out.write(arguments.json
+                          ? done_event(result, diagnosis)
+                          : folded_for(STDOUT_FILENO, result_text(result, diagnosis_text(diagnosis, result.delivery))));
     session.out.flush();
   } catch (...) {
     // The trace of a failed training is the most useful one.

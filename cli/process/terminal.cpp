@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "millrace/cli/process/output.h"
+#include "millrace/cli/text/text_layout.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 
@@ -39,27 +41,36 @@ std::string cut_to_width(std::string_view text, size_t columns) {
   return std::string(text.substr(0, bytes));
 }
 
+std::string folded_for(int descriptor, std::string text) {
+  return is_terminal(descriptor) ? folded(text, terminal_width(descriptor)) : std::move(text);
+}
+
 StatusLine::StatusLine(bool quiet) : quiet_(quiet), live_(is_terminal(STDERR_FILENO)) {}
 
 void StatusLine::show(std::string_view what, std::string_view detail) {
   if (quiet_) return;
   if (live_) {
-    overwrite(escape_controls(cat(what, detail.empty() ? "" : ": ", detail)));
+    const std::string all = escape_controls(cat(what, detail.empty() ? "" : ": ", detail));
+    overwrite(fitting_words(all, terminal_width(STDERR_FILENO) - 1));
   } else if (what != last_) {
     write_to_stderr(escape_controls(what) + '\n');
     last_ = what;
   }
 }
 
-void StatusLine::overwrite(std::string_view text) {
-  // A line as wide as the terminal would wrap, and then it could not be wiped.
-  write_to_stderr(cat('\r', cut_to_width(text, terminal_width(STDERR_FILENO) - 1), "\x1b[K"));
-  shown_ = true;
+void StatusLine::overwrite(std::string text) {
+  if (text == shown_) return;
+  write_to_stderr(cat('\r', text, "\x1b[K"));
+  shown_ = std::move(text);
+}
+
+void StatusLine::write_above(std::string_view text) {
+  write_to_stderr(cat(shown_.empty() ? "" : "\r\x1b[K", text, '\n', shown_));
 }
 
 void StatusLine::clear() {
-  if (shown_) write_to_stderr("\r\x1b[K");
-  shown_ = false;
+  if (!shown_.empty()) write_to_stderr("\r\x1b[K");
+  shown_.clear();
 }
 
 }  // namespace millrace::cli

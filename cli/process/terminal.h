@@ -19,9 +19,12 @@ std::string paint(std::string_view text, Color color, bool enabled);
 
 // The first `columns` characters.
 std::string cut_to_width(std::string_view text, size_t columns);
+// Lines that fit the terminal, as folded() makes them; unchanged if `descriptor` is no terminal.
+std::string folded_for(int descriptor, std::string text);
 
 // Says on standard error what a long command is doing: on a terminal in one line that is written over, elsewhere in a
-// new line whenever something new begins. The destructor wipes the line on the terminal.
+// new line whenever something new begins. The destructor wipes the line on the terminal. Whatever changes is one write,
+// so that nobody sees half of it.
 class StatusLine {
  public:
   explicit StatusLine(bool quiet = false);
@@ -31,13 +34,16 @@ class StatusLine {
 
   // `detail` may change often; it is shown only on a terminal.
   void show(std::string_view what, std::string_view detail = {});
-  // Writes over the line, as much as fits. REQUIRES: standard error is a terminal.
-  void overwrite(std::string_view text);
+  // Writes over the line. REQUIRES: standard error is a terminal, and `text` is narrower than it, or it would wrap and
+  // could not be wiped.
+  void overwrite(std::string text);
+  // Writes lines of their own; the line, if it is shown, goes on below them.
+  void write_above(std::string_view text);
   void clear();
 
  private:
   const bool quiet_, live_;
-  bool shown_ = false;
+  std::string shown_;  // empty: nothing
   std::string last_;
 };
 

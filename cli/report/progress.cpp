@@ -1,32 +1,68 @@
 #include "millrace/cli/report/progress.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
 
 #include "millrace/cli/process/output.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/text/number_format.h"
+#include "millrace/cli/text/text_layout.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 
 namespace millrace::cli {
 
-std::string progress_line(const StepReport& report, std::optional<int64_t> steps) {
-  std::string out = cat("step ", report.step);
-  if (steps) out += cat('/', *steps);
-  if (steps && report.step > 0 && report.step < *steps) {
-    const double one = report.seconds / static_cast<double>(report.step);
-    // It stands near the left edge, so that a narrow terminal shows it.
-    out += cat("  ", format_seconds(one * static_cast<double>(*steps - report.step)), " left");
+namespace {
+
+// What takes longer is worth a word.
+constexpr double kQuietSeconds = 1;
+constexpr auto kTick = std::chrono::milliseconds(500);
+
+// "34%"; not 100% before the end.
+std::string share_text(double done) { return format_share(done < 1 ? std::min(done, 0.99) : 1); }
+
+// What the training is doing, if that is not a step among many.
+std::string activity(const LiveState& state) {
+  std::string out;
+  if (state.validation) {
+    out = "validation";
+    if (state.validation->done) out += ' ' + share_text(*state.validation->done);
   }
-  return fmt::format("{}  epoch {}  {}  {} rows/s  input wait {}", out, report.epoch,
-                     loss_text(report.loss, report.metrics), format_rate(report.rows_per_s),
-                     format_share(report.input_wait));
+  if (state.quiet_seconds < kQuietSeconds) return out;
+  if (out.empty()) {
+    const bool finished = state.report && state.report->done && *state.report->done >= 1;
+    out = finished ? "finishing" : state.report ? cat("step ", state.report->step + 1) : "first step";
+  }
+  return cat(out, " for ", format_seconds(state.quiet_seconds));
 }
 
-std::string validation_line(const ValidationReport& report, std::string_view weight) {
-  return cat("step ", report.step, "  validation ", loss_text(report.loss, report.metrics), "  ",
-             count_of(static_cast<int64_t>(report.rows), "row"), weight.empty() ? "" : " weighted by ", weight,
-             report.best ? "  best" : "");
+}  // namespace
+
+Progress::Progress(ProgressStyle style) : style_(style), told_(Clock::now()) {
+  if (style_ != ProgressStyle::live) return;
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { go_on(stop); });
+  } catch (const std::system_error&) {
+    // The line is then as old as the last report.
+  }
+}
+
+void Progress::end() {
+  thread_ = {};  // asks it to stop, and waits
+  const MutexLock lock(mutex_);
+  line_.clear();
+}
+
+void Progress::start(const StartReport& start) {
+  const MutexLock lock(mutex_);
+  state_.steps = start.steps;
+  weight_ = start.weight;
+  told_ = Clock::now();
 }
 
 void Progress::step(const StepReport& report) {
@@ -34,15 +70,93 @@ void Progress::step(const StepReport& report) {
 }
 
 void Progress::live(const StepReport& report) {
-  if (style_ == ProgressStyle::live) line_.overwrite(progress_line(report, steps_));
+  const MutexLock lock(mutex_);
+  state_.report = report;
+  told_ = Clock::now();
+  show();
 }
 
-void Progress::validation(const ValidationReport& report) { log(validation_line(report, weight_)); }
+void Progress::validating(const ValidationProgress& progress) {
+  const MutexLock lock(mutex_);
+  state_.validation = progress;
+  told_ = Clock::now();
+  show();
+}
+
+void Progress::validated(const ValidationReport& report) {
+  std::string line;
+  {
+    const MutexLock lock(mutex_);
+    state_.validation.reset();
+    told_ = Clock::now();
+    line = validation_line(report, weight_);
+  }
+  log(line);
+}
 
 void Progress::log(std::string_view text) {
   if (style_ == ProgressStyle::none) return;
-  line_.clear();
-  write_to_stderr(cat(escape_controls(text), '\n'));
+  const MutexLock lock(mutex_);
+  std::string lines = escape_controls(text);
+  if (style_ == ProgressStyle::live) lines = folded_for(STDERR_FILENO, std::move(lines));
+  line_.write_above(lines);
+}
+
+void Progress::show() {
+  if (style_ != ProgressStyle::live) return;
+  state_.stopping = stopping_.load();
+  state_.quiet_seconds = std::chrono::duration<double>(Clock::now() - told_).count();
+  line_.overwrite(fitting_parts(live_parts(state_), terminal_width(STDERR_FILENO) - 1));
+}
+
+void Progress::go_on(const std::stop_token& stop) {
+  const MutexLock lock(mutex_);
+  while (!stop.stop_requested()) {
+    ended_.wait_for(mutex_, stop, kTick, [] { return false; });
+    const double quiet = std::chrono::duration<double>(Clock::now() - told_).count();
+    if (!stop.stop_requested() && (quiet >= kQuietSeconds || stopping_.load())) show();
+  }
+}
+
+std::string progress_line(const StepReport& report) {
+  return fmt::format("step {}  epoch {}  {}  {} rows/s  input wait {}", report.step, report.epoch,
+                     loss_text(report.loss, report.metrics), format_rate(report.rows_per_s),
+                     format_share(report.input_wait));
+}
+
+std::vector<std::string> live_parts(const LiveState& state) {
+  std::vector<std::string> out;
+  const auto add = [&out](std::string part) {
+    if (!part.empty()) out.push_back(std::move(part));
+  };
+  if (state.stopping) add("stopping");
+  if (!state.report) {
+    add(activity(state));
+    return out;
+  }
+  const StepReport& report = *state.report;
+  if (report.done) add(share_text(*report.done));
+  if (report.done && *report.done > 0 && *report.done < 1) {
+    const double left = report.seconds * (1 - *report.done) / *report.done - state.quiet_seconds;
+    add(format_seconds(std::max(left, 0.0)) + " left");
+  }
+  add(activity(state));
+  std::string step = state.steps ? cat("step ", report.step, '/', *state.steps) : cat("step ", report.step);
+  if (state.quiet_seconds >= kQuietSeconds && !state.validation) step.clear();  // the step that runs was named
+  if (!report.done) add(step);
+  add(loss_text(report.loss, {}));
+  if (report.done) add(step);
+  for (const auto& metric : report.metrics) add(cat(metric.first, ' ', format_value(metric.second)));
+  add(cat("epoch ", report.epoch));
+  add(format_rate(report.rows_per_s) + " rows/s");
+  add("input wait " + format_share(report.input_wait));
+  return out;
+}
+
+std::string validation_line(const ValidationReport& report, std::string_view weight) {
+  return cat("step ", report.step, "  validation ", loss_text(report.loss, report.metrics), "  ",
+             count_of(static_cast<int64_t>(report.rows), "row"), weight.empty() ? "" : " weighted by ", weight,
+             report.best ? "  best" : "");
 }
 
 }  // namespace millrace::cli

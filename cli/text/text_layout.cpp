@@ -1,7 +1,9 @@
 #include "millrace/cli/text/text_layout.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 
 namespace millrace::cli {
@@ -37,6 +39,58 @@ std::string wrapped(std::string_view text, size_t indent, size_t used) {
     line_begins = false;
   }
   return out;
+}
+
+namespace {
+
+// Where a line ends that has at most `width` columns: before a blank. If its first word is wider, after that word. The
+// blanks at its start are no end.
+size_t end_of_line(std::string_view line, size_t width) {
+  size_t end = line.npos;
+  const size_t first = std::min(line.find_first_not_of(' '), line.size());
+  for (size_t blank = line.find(' ', first); blank != line.npos; blank = line.find(' ', blank + 1)) {
+    if (end != line.npos && columns(line.substr(0, blank)) > width) break;
+    if (line[blank - 1] != ' ') end = blank;
+  }
+  return std::min(end, line.size());
+}
+
+}  // namespace
+
+std::string folded(std::string_view text, size_t width) {
+  constexpr std::string_view kIndent = "  ";
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    while (columns(line) > width) {
+      const size_t cut = end_of_line(line, width);
+      const size_t next = line.find_first_not_of(' ', cut);
+      if (next == line.npos) break;
+      out += cat(std::string_view(line).substr(0, cut), '\n');
+      line = cat(kIndent, std::string_view(line).substr(next));
+    }
+    out += line;
+    if (end < text.size()) out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string fitting_parts(std::span<const std::string> parts, size_t width) {
+  std::string out;
+  for (const std::string& part : parts) {
+    std::string longer = cat(out, out.empty() ? "" : "  ", part);
+    if (columns(longer) > width) break;
+    out = std::move(longer);
+  }
+  return out;
+}
+
+std::string fitting_words(std::string_view text, size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  const size_t end = end_of_line(text, width);
+  return columns(text.substr(0, end)) <= width ? std::string(text.substr(0, end)) : std::string();
 }
 
 std::string replaced(std::string_view text, char byte, std::string_view replacement) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,16 @@ inline constexpr size_t kPageWidth = 100;
 // `used` columns stand before the first. A word that is longer than a line has a line of its own. There is no newline
 // at the end.
 std::string wrapped(std::string_view text, size_t indent, size_t used);
+
+// The lines of `text`, those that are wider than `width` columns divided between words; what goes on in a further line
+// begins with two blanks. A word that is wider than a line stays whole.
+std::string folded(std::string_view text, size_t width);
+
+// As many of `parts`, from the first on, as fit into `width` columns, with two blanks between them.
+std::string fitting_parts(std::span<const std::string> parts, size_t width);
+
+// As many words of `text`, from the first on, as fit into `width` columns.
+std::string fitting_words(std::string_view text, size_t width);
 
 // `text` with `replacement` in place of each `byte`.
 std::string replaced(std::string_view text, char byte, std::string_view replacement);

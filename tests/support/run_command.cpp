@@ -56,19 +56,19 @@ void fill_up(int descriptor) {
 
 // What is written to ends[1] is read from ends[0].
 struct Channel {
-  explicit Channel(bool terminal) {
+  Channel(bool terminal, int columns) {
     if (terminal) {
-      open_terminal();
+      open_terminal(columns);
     } else if (::pipe2(ends, O_CLOEXEC) != 0) {
       throw std::runtime_error("pipe2 failed");
     }
   }
 
-  void open_terminal() {
+  void open_terminal(int columns) {
     ends[0] = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (ends[0] < 0 || ::grantpt(ends[0]) != 0 || ::unlockpt(ends[0]) != 0) throw std::runtime_error("no terminal");
     ends[1] = ::open(::ptsname(ends[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    const winsize size{.ws_row = 25, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
+    const winsize size{.ws_row = 25, .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
     if (ends[1] < 0 || ::ioctl(ends[1], TIOCSWINSZ, &size) != 0) throw std::runtime_error("no terminal");
   }
 
@@ -78,7 +78,7 @@ struct Channel {
 }  // namespace
 
 Command::Command(const std::vector<std::string>& words, const CommandOptions& options) {
-  const Channel out(false), err(options.terminal);
+  const Channel out(options.out_terminal, options.columns), err(options.terminal, options.columns);
   if (options.full_out) fill_up(out.ends[1]);
   if (options.nonblocking_out) ::fcntl(out.ends[1], F_SETFL, O_NONBLOCK);
   posix_spawn_file_actions_t actions;

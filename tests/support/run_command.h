@@ -23,7 +23,9 @@ struct CommandOptions {
   std::string folder = {};                    // to run in; empty: this process's
   std::vector<std::string> environment = {};  // "NAME=value" besides ours
   std::string out_file = {};                  // standard output goes there instead of into `out`
-  bool terminal = false;                      // standard error is a terminal of 100 columns
+  bool terminal = false;                      // standard error is a terminal
+  bool out_terminal = false;                  // standard output is a terminal, another one
+  int columns = 100;                          // of the terminals
   bool nonblocking_out = false;               // as a program leaves it that shares standard output
   bool full_out = false;                      // there is no room left in standard output
 };

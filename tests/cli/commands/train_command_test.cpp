@@ -100,8 +100,8 @@ TEST_F(TrainCommandTest, EventsHaveTheirKeys) {
   EXPECT_EQ(events[0]["batch_size"], 7);
   EXPECT_TRUE(events[0]["steps"].is_null());
   EXPECT_EQ(events[1]["step"], 5);
-  EXPECT_EQ(keys_of(events[1]),
-            (std::vector<std::string>{"epoch", "event", "input_wait", "loss", "metrics", "rows_per_s", "step", "v"}));
+  EXPECT_EQ(keys_of(events[1]), (std::vector<std::string>{"done", "epoch", "event", "input_wait", "loss", "metrics",
+                                                          "rows_per_s", "step", "v"}));
   EXPECT_TRUE(events[1]["metrics"]["accuracy"].is_number());
   EXPECT_EQ(events[2]["step"], 10);
   const nlohmann::json& done = events[3];
@@ -434,20 +434,6 @@ TEST_F(TrainCommandTest, InterruptKeepsTheBestModelAndTheLast) {
   EXPECT_EQ(done["saved"], "m.safetensors");
   EXPECT_EQ(done["saved_last"], "m.last.safetensors");
   EXPECT_NE(TempFolder::read(folder_.path("m.safetensors")), TempFolder::read(folder_.path("m.last.safetensors")));
-}
-
-TEST_F(TrainCommandTest, TerminalShowsOneLiveLine) {
-  folder_.write("endless.yaml", millrace::testing::endless_config());
-  Command command(trainer_words({"endless.yaml", "--set", "train.steps=1000000000"}),
-                  {.folder = folder_.path(), .terminal = true});
-  ASSERT_TRUE(command.wait_for_err("\x1b[K\rstep "));
-  command.send(SIGINT);
-  const CommandResult result = command.finish();
-  EXPECT_EQ(result.exit_code, 130);
-  EXPECT_EQ(result.err.find('\n'), std::string::npos) << "log lines beside a live line";
-  EXPECT_NE(result.err.find(" left  epoch "), std::string::npos) << result.err;
-  EXPECT_TRUE(result.err.ends_with("\r\x1b[K")) << "the line is not wiped";
-  EXPECT_TRUE(result.out.starts_with("stopped: ")) << result.out;
 }
 
 TEST_F(TrainCommandTest, SaysWhenTheDataLieBesideTheConfiguration) {

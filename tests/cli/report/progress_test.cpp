@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/cli/text/text_layout.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -26,14 +28,50 @@ TEST(ProgressTest, LogLineWithoutMetrics) {
   EXPECT_EQ(progress_line(report), "step 20  epoch 1  loss 0.6931  12345 rows/s  input wait 3%");
 }
 
-TEST(ProgressTest, LiveLineSaysWhatIsLeft) {
-  EXPECT_EQ(progress_line(example(), 1000),
-            "step 20/1000  1 min 38 s left  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%");
+std::string live_line(const LiveState& state, size_t width = 1000) { return fitting_parts(live_parts(state), width); }
+
+TEST(ProgressTest, LiveLineSaysWhatIsDoneAndWhatIsLeft) {
+  StepReport report = example();
+  report.done = 0.02;
+  EXPECT_EQ(live_line({.steps = 1000, .report = report}),
+            "2%  1 min 38 s left  loss 0.6931  step 20/1000  accuracy 0.57  epoch 1  12345 rows/s  input wait 3%");
+  EXPECT_EQ(live_line({.report = report}),
+            "2%  1 min 38 s left  loss 0.6931  step 20  accuracy 0.57  epoch 1  12345 rows/s  input wait 3%");
+  report.done = 0.9999;
+  EXPECT_TRUE(live_line({.report = report}).starts_with("99%  0.000 s left  loss"));
+  report.done = 1;
+  EXPECT_TRUE(live_line({.report = report}).starts_with("100%  loss 0.6931  step 20  "));
 }
 
-TEST(ProgressTest, LiveLineOfTheLastStepHasNothingLeft) {
-  EXPECT_EQ(progress_line(example(), 20),
-            "step 20/20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%");
+TEST(ProgressTest, LiveLineOfDataWithoutAKnownEndSaysNoShare) {
+  EXPECT_EQ(live_line({.report = example()}),
+            "step 20  loss 0.6931  accuracy 0.57  epoch 1  12345 rows/s  input wait 3%");
+}
+
+TEST(ProgressTest, ANarrowLiveLineKeepsWhatMatters) {
+  StepReport report = example();
+  report.done = 0.02;
+  EXPECT_EQ(live_line({.steps = 1000, .report = report}, 39), "2%  1 min 38 s left  loss 0.6931");
+  EXPECT_EQ(live_line({.steps = 1000, .report = report}, 59), "2%  1 min 38 s left  loss 0.6931  step 20/1000");
+  EXPECT_EQ(live_line({.steps = 1000, .report = report}, 79),
+            "2%  1 min 38 s left  loss 0.6931  step 20/1000  accuracy 0.57  epoch 1");
+  EXPECT_EQ(live_line({.report = example()}, 39), "step 20  loss 0.6931  accuracy 0.57");
+  EXPECT_EQ(live_line({.report = report}, 1), "");
+}
+
+TEST(ProgressTest, LiveLineSaysWhatTakesLong) {
+  StepReport report = example();
+  report.done = 0.02;
+  EXPECT_EQ(live_line({.quiet_seconds = 12}), "first step for 12 s");
+  EXPECT_EQ(live_line({}), "");
+  EXPECT_EQ(live_line({.report = report, .quiet_seconds = 12}, 39), "2%  1 min 26 s left  step 21 for 12 s");
+  EXPECT_EQ(live_line({.report = report, .validation = ValidationProgress{.step = 20, .done = 0.45}}, 39),
+            "2%  1 min 38 s left  validation 45%");
+  EXPECT_EQ(live_line({.report = report, .validation = ValidationProgress{.step = 20}, .quiet_seconds = 3}, 45),
+            "2%  1 min 35 s left  validation for 3.0 s");
+  report.done = 1;
+  EXPECT_TRUE(live_line({.report = report, .quiet_seconds = 3}).starts_with("100%  finishing for 3.0 s  loss"));
+  EXPECT_TRUE(live_line({.report = report, .stopping = true}).starts_with("stopping  100%  loss"));
 }
 
 TEST(ProgressTest, ValidationLine) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace millrace::cli {
 namespace {
 
@@ -24,6 +27,34 @@ TEST(TextLayoutTest, ColumnsAreCharacters) {
   std::string umlauts;
   for (int i = 0; i < 98; ++i) umlauts += "\xc3\xa4";
   EXPECT_EQ(wrapped(umlauts + " b", 0, 0), umlauts + " b");
+}
+
+TEST(TextLayoutTest, FoldsBetweenWords) {
+  EXPECT_EQ(folded("one two three\nfour\n", 8), "one two\n  three\nfour\n");
+  EXPECT_EQ(folded("last batch: 21 rows  loss 0.25", 20), "last batch: 21 rows\n  loss 0.25");
+  EXPECT_EQ(folded("a  b", 4), "a  b") << "what fits stays as it is";
+  EXPECT_EQ(folded("weights: 0123456789", 12), "weights:\n  0123456789") << "a line may be full";
+  EXPECT_EQ(folded("weights: 0123456789abc end", 12), "weights:\n  0123456789abc\n  end") << "a word stays whole";
+  EXPECT_EQ(folded("  x 0123456789\n", 6), "  x\n  0123456789\n");
+  EXPECT_EQ(folded("0123456789   \n", 6), "0123456789   \n");
+  EXPECT_EQ(folded("", 8), "");
+  EXPECT_EQ(folded("\n\n", 8), "\n\n");
+  EXPECT_EQ(folded("\xc3\xa4\xc3\xa4 b", 4), "\xc3\xa4\xc3\xa4 b");
+}
+
+TEST(TextLayoutTest, TakesWholePartsThatFit) {
+  const std::vector<std::string> parts = {"34%", "9 s left", "loss 1", "x"};
+  EXPECT_EQ(fitting_parts(parts, 100), "34%  9 s left  loss 1  x");
+  EXPECT_EQ(fitting_parts(parts, 21), "34%  9 s left  loss 1");
+  EXPECT_EQ(fitting_parts(parts, 20), "34%  9 s left") << "what is left out is left out from the end";
+  EXPECT_EQ(fitting_parts(parts, 2), "");
+}
+
+TEST(TextLayoutTest, TakesWholeWordsThatFit) {
+  EXPECT_EQ(fitting_words("round 1 of 3: step", 100), "round 1 of 3: step");
+  EXPECT_EQ(fitting_words("round 1 of 3: step", 14), "round 1 of 3:");
+  EXPECT_EQ(fitting_words("round 1 of 3: step", 13), "round 1 of 3:");
+  EXPECT_EQ(fitting_words("round 1", 4), "");
 }
 
 TEST(TextLayoutTest, EveryByteIsReplaced) {
