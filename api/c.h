@@ -11,8 +11,8 @@
  * check(millrace_x(.., &error), error) a compiler may read `error` before the call sets it. Objects are freed by the
  * function of their type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to the side that gives
  * them; a text that a function returns lives as long as the object that the function was called for. Nothing is
- * printed. If a callback is C++ and throws, the call that called it ends with MILLRACE_ERROR_INTERNAL, or with the status
- * of a millrace::Error.
+ * printed. If a callback is C++ and throws, the call that called it ends with MILLRACE_ERROR_INTERNAL, or with the
+ * status of a millrace::Error.
  *
  * One thread uses a trainer or a catalog; millrace_trainer_stop() and all functions of a network may be called from any
  * thread.
@@ -83,8 +83,8 @@ typedef enum millrace_type {
   MILLRACE_INT32 = 2,
   MILLRACE_INT64 = 3,
   MILLRACE_UINT8 = 4,
-  /* Texts: the values of such a field are an array of `const char*`, each a text that ends with a zero byte. NULL is the
-   * empty text, which in rows for a network means a missing value. */
+  /* Texts: the values of such a field are an array of `const char*`, each a text that ends with a zero byte. NULL is
+   * the empty text, which in rows for a network means a missing value. */
   MILLRACE_TEXT = 5
 } millrace_type;
 
@@ -208,9 +208,9 @@ MILLRACE_C_EXPORT millrace_field millrace_network_field(const millrace_network* 
 /* How many numbers come out for a row. */
 MILLRACE_C_EXPORT int64_t millrace_network_outputs(const millrace_network* network);
 
-/* Writes rows * millrace_network_outputs() numbers. values[i] has the values of field i, one row after another. An empty
- * text and, in a field of numbers that has a `default` in the configuration, NaN mean a missing value: it becomes the
- * default, as in text. */
+/* Writes rows * millrace_network_outputs() numbers. values[i] has the values of field i, one row after another. An
+ * empty text and, in a field of numbers that has a `default` in the configuration, NaN mean a missing value: it becomes
+ * the default, as in text. */
 MILLRACE_C_EXPORT millrace_status millrace_network_predict(const millrace_network* network, const void* const* values,
                                                            int64_t rows, float* outputs, millrace_error** error);
 

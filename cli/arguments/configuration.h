@@ -47,8 +47,8 @@ struct ModelArguments : KeyArguments {
   std::vector<std::string> more_data_;  // without --data
 };
 
-// The file of --config, changed by --set; `catalog` has the kinds that it may name. `heeded` says what the command heeds of it, as Heeded in overrides.h. Throws
-// MissingError, ConfigError.
+// The file of --config, changed by --set; `catalog` has the kinds that it may name. `heeded` says what the command
+// heeds of it, as Heeded in overrides.h. Throws MissingError, ConfigError.
 Spec read_configuration(const ConfigArguments& arguments, const Catalog& catalog,
                         const std::function<Spec(const Spec& config)>& heeded = std::identity());
 

@@ -37,8 +37,7 @@ struct Heeded {
   std::string_view hint = {};  // what to do instead of a setting that is not heeded
 };
 // The same, but a setting that changes the configuration and nothing of what is heeded is a ConfigError.
-void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog,
-                     const Heeded& heeded);
+void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog, const Heeded& heeded);
 
 // A map with those of the keys that `config` has.
 Spec only_keys(const Spec& config, std::initializer_list<std::string_view> keys);

@@ -62,7 +62,8 @@ InputGraph build_input(const Config& config, const Catalog& catalog) {
 
 InputGraph build_input(const InputListArgs& args) {
   try {
-    InputGraph graph = InputGraph::build(args.list, args.registry, {.seed = args.seed, .side = args.side, .bad_rows_stay = args.bad_rows_stay});
+    InputGraph graph = InputGraph::build(args.list, args.registry,
+                                         {.seed = args.seed, .side = args.side, .bad_rows_stay = args.bad_rows_stay});
     check_written_files(args, graph);
     return graph;
   } catch (const MissingError& error) {

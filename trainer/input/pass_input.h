@@ -42,7 +42,7 @@ struct PassArgs {
   Side side = Side::all;
   // Columns of the text that come with each row, as the texts of the field kKept.
   std::vector<std::string> keep = {};
-  Place keep_place = {};  // of errors about these
+  Place keep_place = {};       // of errors about these
   bool bad_rows_stay = false;  // GraphArgs::bad_rows_stay
 };
 
