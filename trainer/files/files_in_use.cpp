@@ -46,12 +46,12 @@ bool is_running(const std::string& path) {
   if (::stat(path.c_str(), &search.wanted) != 0) return false;
   ::dl_iterate_phdr(
       [](dl_phdr_info* loaded, size_t, void* data) {
-        Search& search = *static_cast<Search*>(data);
+        Search& of = *static_cast<Search*>(data);
         const char* const name = *loaded->dlpi_name == '\0' ? "/proc/self/exe" : loaded->dlpi_name;
         struct stat status {};
         const bool there = ::stat(name, &status) == 0;
-        search.found = there && status.st_dev == search.wanted.st_dev && status.st_ino == search.wanted.st_ino;
-        return search.found ? 1 : 0;
+        of.found = there && status.st_dev == of.wanted.st_dev && status.st_ino == of.wanted.st_ino;
+        return of.found ? 1 : 0;
       },
       &search);
   return search.found;
