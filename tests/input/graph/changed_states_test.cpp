@@ -50,7 +50,9 @@ TEST_P(ChangedStates, OfAnyNumber) {
         const std::string what = cat(numbers.key, '[', i, "] = ", value), end = go_on(changed, what);
         // Of the row that was drawn last, the offset is not read any more.
         const bool is_offset = numbers.key == "rows" && i % 7 == 4;
-        if (value == kTooMuch && !is_offset) EXPECT_EQ(end, "refused") << what;
+        if (value == kTooMuch && !is_offset) {
+          EXPECT_EQ(end, "refused") << what;
+        }
       }
     }
   });

@@ -196,7 +196,7 @@ TEST_F(PassInputTest, ColumnsAreKeptAsTexts) {
                    .keep = {"note", "id"},
                    .keep_place = {"--keep"}};
   const PassInput pass = pass_input(args);
-  Pipeline pipeline(build_pass(pass, {.list = pass.list, .registry = registry_}), {});
+  Pipeline pipeline(pass.build(registry_), {});
   RowBlock batch = pipeline.make_slot();
   ASSERT_EQ(pipeline.next(batch), 2);
   const auto field = static_cast<size_t>(batch.spec().find(kKept));
@@ -205,7 +205,7 @@ TEST_F(PassInputTest, ColumnsAreKeptAsTexts) {
   EXPECT_EQ(batch.varying(field, 1).text(0), "");
   args.keep = {"nte"};
   const PassInput wrong = pass_input(args);
-  EXPECT_EQ(error_of<ConfigError>([&] { build_pass(wrong, {.list = wrong.list, .registry = registry_}); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { wrong.build(registry_); }),
             cat("--keep: the header of ", folder_.path("a.csv"), " has no column \"nte\"; did you mean note?"));
 }
 

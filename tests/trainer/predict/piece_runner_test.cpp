@@ -133,7 +133,8 @@ TEST_F(PieceRunnerTest, ARowThatTheModelRefusesIsBadIfBadRowsStay) {
       const std::string expected =
           id < 4 ? "" : cat("the field features holds ", id, ", expected at least 0 and at most 3");
       EXPECT_EQ(row_error(rows, row), expected);
-      if (id < 4) EXPECT_EQ(runner_->output(row)[0], model_->parameter(0).as<float>()[static_cast<size_t>(id) * 2]);
+      if (id >= 4) continue;
+      EXPECT_EQ(runner_->output(row)[0], model_->parameter(0).as<float>()[static_cast<size_t>(id) * 2]);
     }
   }
 }
