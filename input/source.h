@@ -267,7 +267,7 @@ struct RecordFormat {
 //   };
 class MILLRACE_EXPORT RecordSource : public FileSource {
  public:
-  // REQUIRES: record_bytes is at least 1 and less than 2^32.
+  // Throws ConfigError if record_bytes is 0, or 2^32 or more.
   explicit RecordSource(RecordFormat format);
 
   // Reads the record_bytes bytes at `record`, and writes their values into row `row` of `rows`. Called on any thread,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,8 +13,23 @@
 
 namespace millrace {
 
+namespace {
+
+// The bytes of the whole records that one task reads. The id of a row has 32 bits for the length of its record.
+uint64_t bytes_of_whole_records(const RecordFormat& format) {
+  constexpr uint64_t most = std::numeric_limits<uint32_t>::max();
+  if (format.record_bytes < 1 || format.record_bytes > most) {
+    throw ConfigError(cat("expected records of 1 to ", most, " bytes, got ", format.record_bytes));
+  }
+  return std::max<uint64_t>(format.chunk_bytes / format.record_bytes, 1) * format.record_bytes;
+}
+
+std::string byte_count(uint64_t bytes) { return count_of(static_cast<int64_t>(bytes), "byte"); }
+
+}  // namespace
+
 RecordSource::RecordSource(RecordFormat format)
-    : FileSource({.unit_bytes = std::max<uint64_t>(format.chunk_bytes / format.record_bytes, 1) * format.record_bytes}),
+    : FileSource({.unit_bytes = bytes_of_whole_records(format)}),
       format_(std::move(format)),
       rows_(std::make_shared<const RowSpec>(format_.rows)) {}
 
@@ -27,11 +44,13 @@ void RecordSource::check_size(const FileEntry& file) const {
                       "write the data to a file first");
   }
   const uint64_t header = format_.header_bytes, record = format_.record_bytes;
-  const std::string expected = cat("expected ", header, " bytes and records of ", record, ", got ");
-  if (file.size < header) throw DataError(cat(expected, "a file of ", file.size, " bytes"), {file.path});
+  const std::string expected = cat("expected ", header == 0 ? "" : cat("a header of ", byte_count(header), " and "),
+                                   "records of ", byte_count(record), ", got ");
+  if (file.size < header) throw DataError(cat(expected, "a file of ", byte_count(file.size)), {file.path});
   const uint64_t records = (file.size - header) / record, rest = (file.size - header) % record;
   if (rest == 0) return;
-  throw DataError(cat(expected, records, " records and ", rest, " of the ", record, " bytes of another"),
+  throw DataError(cat(expected, count_of(static_cast<int64_t>(records), "record"), " and ", rest, " of the ", record,
+                      " bytes of another"),
                   {file.path, static_cast<int64_t>(records + 1)});
 }
 

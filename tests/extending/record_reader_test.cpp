@@ -94,7 +94,8 @@ TEST_F(RecordReaderTest, NamesAFileThatDoesNotFit) {
     graph("header_bytes: 3");
     FAIL() << "a byte is left";
   } catch (const DataError& error) {
-    EXPECT_EQ(error.message(), "expected 3 bytes and records of 6, got 100 records and 1 of the 6 bytes of another");
+    EXPECT_EQ(error.message(),
+              "expected a header of 3 bytes and records of 6 bytes, got 100 records and 1 of the 6 bytes of another");
     EXPECT_EQ(error.place().text(), cat(folder_.path("0.bin"), ":101"));
   }
 }

@@ -22,8 +22,9 @@ using testing_support::row_text;
 class Checked final : public RecordSource {
  public:
   struct Options {
-    int64_t chunk_bytes = 5;
+    int64_t header_bytes = 3, chunk_bytes = 5;
     void declare(OptionReader& o) {
+      o.optional("header_bytes", header_bytes, {.min = 0}, "bytes before the first record");
       o.optional("chunk_bytes", chunk_bytes, "bytes that a task reads");
       o.only_speed("chunk_bytes");
     }
@@ -33,7 +34,7 @@ class Checked final : public RecordSource {
   explicit Checked(const Options& options)
       : RecordSource({.rows = {{{"x", DType::f32, Shape{1}}}},
                       .record_bytes = 2,
-                      .header_bytes = 3,
+                      .header_bytes = static_cast<uint64_t>(options.header_bytes),
                       .chunk_bytes = static_cast<uint64_t>(options.chunk_bytes)}) {}
 
   void decode(const std::byte* record, RowBlock& rows, int64_t row) const override {
@@ -123,11 +124,30 @@ TEST(RecordSource, AWrongRecordIsAnErrorAtItsPlaceWhenItIsUsed) {
 TEST(RecordSource, RefusesFilesThatAreNoWholeRecords) {
   const TempFolder folder;
   const std::string path = folder.write("a.bin", records(0, 3) + "x");
-  EXPECT_EQ(error_of([&] { graph(folder, "checked", kBatch); }),
-            cat(path, ":4: expected 3 bytes and records of 2, got 3 records and 1 of the 2 bytes of another"));
+  EXPECT_EQ(
+      error_of([&] { graph(folder, "checked", kBatch); }),
+      cat(path,
+          ":4: expected a header of 3 bytes and records of 2 bytes, got 3 records and 1 of the 2 bytes of another"));
   folder.write("a.bin", "ab");
   EXPECT_EQ(error_of([&] { graph(folder, "checked", kBatch); }),
-            cat(path, ": expected 3 bytes and records of 2, got a file of 2 bytes"));
+            cat(path, ": expected a header of 3 bytes and records of 2 bytes, got a file of 2 bytes"));
+  folder.write("a.bin", "abc");
+  EXPECT_EQ(error_of([&] { graph(folder, "checked: {header_bytes: 0}", kBatch); }),
+            cat(path, ":2: expected records of 2 bytes, got 1 record and 1 of the 2 bytes of another"));
+}
+
+class OfLength final : public RecordSource {
+ public:
+  explicit OfLength(uint64_t bytes) : RecordSource({.rows = {{{"x", DType::f32, Shape{1}}}}, .record_bytes = bytes}) {}
+
+  void decode(const std::byte*, RowBlock&, int64_t) const override {}
+};
+
+TEST(RecordSource, RefusesLengthsThatTheIdOfARowCannotHold) {
+  EXPECT_EQ(error_of([] { OfLength source(0); }), "expected records of 1 to 4294967295 bytes, got 0");
+  EXPECT_EQ(error_of([] { OfLength source(uint64_t{1} << 32); }),
+            "expected records of 1 to 4294967295 bytes, got 4294967296");
+  EXPECT_NO_THROW(OfLength source(4294967295));
 }
 
 }  // namespace
