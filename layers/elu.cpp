@@ -33,7 +33,7 @@ class EluLayer final : public SimpleLayer {
       o.optional("alpha", alpha, {.min = 0, .max = 1e6}, "values far below 0 become -alpha");
     }
   };
-  static constexpr std::string_view kDoc = "x where it is positive, else alpha * (exp(x) - 1)";
+  static constexpr std::string_view kDoc = "exponential linear unit: x where it is positive, else alpha * (exp(x) - 1)";
 
   explicit EluLayer(const Options& options) : alpha_(options.alpha) {}
 

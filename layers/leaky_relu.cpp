@@ -29,7 +29,7 @@ class LeakyReluLayer final : public SimpleLayer {
     double slope = 0.01;
     void declare(OptionReader& o) { o.optional("slope", slope, {.min = 0, .max = 1}, "factor of negative values"); }
   };
-  static constexpr std::string_view kDoc = "x where it is positive, else slope * x";
+  static constexpr std::string_view kDoc = "leaky rectified linear unit: x where it is positive, else slope * x";
 
   explicit LeakyReluLayer(const Options& options) : slope_(options.slope) {}
 

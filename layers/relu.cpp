@@ -6,7 +6,7 @@ namespace millrace {
 namespace {
 
 struct ReluLayer final : ActivationLayer<Activation::relu> {
-  static constexpr std::string_view kDoc = "max(x, 0) of every value";
+  static constexpr std::string_view kDoc = "rectified linear unit: max(x, 0) of every value";
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ class Scale final : public Layer {
     void declare(OptionReader& o) { o.optional("bias", bias, "whether a trained vector is added"); }
   };
   static constexpr std::string_view kDoc =
-      "x * weight + bias, trained vectors along the last axis that begin as ones and zeros";
+      "a trained factor and bias for each place along the last axis: x * weight + bias, ones and zeros at the start";
 
   explicit Scale(const Options& options) : bias_(options.bias) {}
 

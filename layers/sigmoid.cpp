@@ -6,7 +6,7 @@ namespace millrace {
 namespace {
 
 struct SigmoidLayer final : ActivationLayer<Activation::sigmoid> {
-  static constexpr std::string_view kDoc = "1 / (1 + exp(-x)) of every value";
+  static constexpr std::string_view kDoc = "logistic function: 1 / (1 + exp(-x)) of every value";
 };
 
 }  // namespace

@@ -218,7 +218,8 @@ struct SimpleBackward {
 //     bool backward_reads_output() const override { return false; }
 //   };
 //
-// Put functors into an unnamed namespace. Thread-safety and ownership are as for Layer.
+// Put functors into an unnamed namespace, and name them after the kind, as several files of a folder may be compiled as
+// one. Thread-safety and ownership are as for Layer.
 class MILLRACE_EXPORT SimpleLayer : public Layer {
  public:
   virtual void forward(Context& context, const SimpleForward& args) const = 0;

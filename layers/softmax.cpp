@@ -51,7 +51,7 @@ struct SoftmaxGradient {
 
 class SoftmaxLayer final : public SimpleLayer {
  public:
-  static constexpr std::string_view kDoc = "exp(x) divided by its sum along the last axis: shares that add up to 1";
+  static constexpr std::string_view kDoc = "shares that add up to 1: exp(x) divided by its sum along the last axis";
 
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
     require_last_axis(inputs[0]);

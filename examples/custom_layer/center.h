@@ -79,7 +79,8 @@ class CenterLayer final : public millrace::Layer {
                  "share of the mean that a batch leaves");
     }
   };
-  static constexpr std::string_view kDoc = "x less the mean of its column, which follows the batches of the training";
+  static constexpr std::string_view kDoc =
+      "values less the mean of their column, which follows the batches of the training";
 
   explicit CenterLayer(const Options& options) : options_(options) {}
 

@@ -61,7 +61,7 @@ class GateLayer final : public millrace::Layer {
   struct Options {
     void declare(millrace::OptionReader&) {}
   };
-  static constexpr std::string_view kDoc = "x * sigmoid(y) of two inputs of the same shape, value by value";
+  static constexpr std::string_view kDoc = "one input times the sigmoid of another of the same shape, value by value";
   static constexpr std::string_view kExample = "from: [x, y]";
 
   explicit GateLayer(const Options&) {}

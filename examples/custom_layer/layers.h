@@ -29,7 +29,7 @@ class SoftsignLayer final : public millrace::SimpleLayer {
   struct Options {
     void declare(millrace::OptionReader&) {}
   };
-  static constexpr std::string_view kDoc = "x / (1 + |x|) of every value";
+  static constexpr std::string_view kDoc = "every value x becomes x / (1 + |x|)";
 
   explicit SoftsignLayer(const Options&) {}
 
@@ -127,7 +127,7 @@ class PreluLayer final : public millrace::Layer {
     double slope = 0.25;
     void declare(millrace::OptionReader& o) { o.optional("slope", slope, "the slope below 0 at the start"); }
   };
-  static constexpr std::string_view kDoc = "x above 0, else x times a trained slope for each column";
+  static constexpr std::string_view kDoc = "leaky rectified linear unit with a trained slope for each column";
 
   explicit PreluLayer(const Options& options) : options_(options) {}
 

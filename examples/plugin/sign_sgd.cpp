@@ -31,7 +31,8 @@ class SignSgd final : public Optimizer {
       declare_kept_share(o, "momentum", momentum, "share of the last velocity to keep");
     }
   };
-  static constexpr std::string_view kDoc = "parameter -= learning_rate * sign(gradient), with momentum if that is set";
+  static constexpr std::string_view kDoc =
+      "gradient descent by signs: parameter -= learning_rate * sign(gradient), with momentum if that is set";
 
   explicit SignSgd(const Options& options) : options_(options) {}
 

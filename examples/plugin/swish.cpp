@@ -29,7 +29,7 @@ class SwishLayer final : public SimpleLayer {
     double beta = 1;
     void declare(OptionReader& o) { o.optional("beta", beta, {.min = 0}, "how sharp the bend is"); }
   };
-  static constexpr std::string_view kDoc = "x * sigmoid(beta x) of every value";
+  static constexpr std::string_view kDoc = "every value x becomes x * sigmoid(beta x)";
 
   explicit SwishLayer(const Options& options) : options_(options) {}
 

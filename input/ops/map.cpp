@@ -27,7 +27,8 @@ class Map final : public Transform {
       o.optional("as", as, "the name of a new field with the results; absent: they replace the field's values");
     }
   };
-  static constexpr std::string_view kDoc = "value * scale + offset for every value of a field, in the field's type";
+  static constexpr std::string_view kDoc =
+      "computes value * scale + offset for every value of a field, in the field's type";
   static constexpr std::string_view kExample = "field: label, offset: -1";
 
   explicit Map(Options options) : options_(std::move(options)) {}

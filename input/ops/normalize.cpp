@@ -29,7 +29,7 @@ class Normalize final : public Transform {
                  "what the difference is divided by: one number, or one for each column, too");
     }
   };
-  static constexpr std::string_view kDoc = "(value - mean) / std, with given numbers";
+  static constexpr std::string_view kDoc = "scales values by given numbers: (value - mean) / std";
 
   static std::optional<Spec> suit(FoundField& field) {
     if (!field.has(FoundField::Holds::amounts) || field.scaled) return {};

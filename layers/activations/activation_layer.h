@@ -1,7 +1,7 @@
 // ActivationLayer: a layer that is an activation and nothing else.
 //
 //   struct TanhLayer final : ActivationLayer<Activation::tanh> {
-//     static constexpr std::string_view kDoc = "tanh(x) of every value";
+//     static constexpr std::string_view kDoc = "the hyperbolic tangent of every value";
 //   };
 #pragma once
 

@@ -23,7 +23,7 @@ struct SoftsignGradient {
 
 class SoftsignLayer final : public SimpleLayer {
  public:
-  static constexpr std::string_view kDoc = "x / (1 + |x|) of every value";
+  static constexpr std::string_view kDoc = "every value x becomes x / (1 + |x|)";
 
   void forward(Context& context, const SimpleForward& args) const override {
     map_elements(context, args.x, args.y, Softsign{});
