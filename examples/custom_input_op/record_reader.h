@@ -5,7 +5,8 @@
 //   - shuffle_batch: {batch_size: 64, capacity: 10000, min_after_dequeue: 5000}
 //
 // Numbers lie as this machine has them in memory; fields of uint8 become float32. Files are read in ranges of whole
-// records by as many threads as there are, and saving, restoring, places and `trainer predict` work as with text.
+// records by as many threads as there are, and saving, restoring and places work as with text. Predictions read whole
+// records, with the field of the label.
 #pragma once
 
 #include <millrace/extend.h>
@@ -42,7 +43,9 @@ struct RecordOptions {
     o.may_be("fields", {{.is = Is::map, .items = millrace::option_forms<RecordField>()}});
     o.optional("header_bytes", header_bytes, {.min = 0}, "bytes to skip at the start of every file");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1, .max = 1 << 30}, "bytes that one task reads");
-    o.only_speed("chunk_bytes");  // how fast rows come, and nothing about what they are
+    // How fast rows come, and nothing about what they are: `trainer speed` tries other values.
+    o.only_speed("chunk_bytes");
+    o.used_as("chunk_bytes", millrace::OptionUse::chunk_bytes);
   }
 };
 
