@@ -38,8 +38,8 @@ struct StartReport {
   int threads = 0;
   int64_t parameters = 0;
   int64_t batch_size = 0;
-  std::optional<int64_t> steps;  // absent: until the data ends
-  std::string weight = {};       // the field by which rows count in loss and metrics; empty: all count alike
+  std::optional<int64_t> steps = {};  // absent: until the data ends
+  std::string weight = {};            // the field by which rows count in loss and metrics; empty: all count alike
 };
 
 struct StepReport {

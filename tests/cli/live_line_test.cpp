@@ -9,8 +9,8 @@
 #include <regex>
 #include <sstream>
 
+#include "millrace/core/descriptor.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/files/descriptor.h"
 #include "tests/support/screen.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"

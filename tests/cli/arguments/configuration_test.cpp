@@ -13,10 +13,10 @@ TEST(ConfigurationTest, SettingsAndSaveChangeTheFile) {
   const TempFolder folder;
   ConfigArguments arguments;
   arguments.config = folder.write("c.yaml", "seed: 1\nsave: a\n");
-  EXPECT_EQ(to_yaml(read_configuration(arguments)), "seed: 1\nsave: a\n");
+  EXPECT_EQ(to_yaml(read_configuration(arguments, Catalog::builtin())), "seed: 1\nsave: a\n");
   arguments.overrides = {"seed=2", "save=b"};
-  EXPECT_EQ(to_yaml(read_configuration(arguments)), "seed: 2\nsave: b\n");
-  const Spec config = with_save(read_configuration(arguments), "50");
+  EXPECT_EQ(to_yaml(read_configuration(arguments, Catalog::builtin())), "seed: 2\nsave: b\n");
+  const Spec config = with_save(read_configuration(arguments, Catalog::builtin()), "50");
   EXPECT_EQ(to_yaml(config), "seed: 2\nsave: \"50\"\n");
   EXPECT_EQ(config.find("save")->place().text(), "--save 50");
 }
@@ -27,19 +27,19 @@ TEST(ConfigurationTest, ASettingThatTheCommandDoesNotHeedIsAnError) {
   arguments.config = folder.write("c.yaml", "seed: 1\nsave: {file: a}\n");
   arguments.overrides = {"save.file=b"};
   const auto with_own_file = [](const Spec& config) { return with_save(config, "c"); };
-  EXPECT_EQ(error_of<ConfigError>([&] { read_configuration(arguments, with_own_file); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { read_configuration(arguments, Catalog::builtin(), with_own_file); }),
             "--set save.file=b: the setting changes nothing here; leave it out: this command does not heed it");
   arguments.overrides = {"save.optimizer=true"};
-  EXPECT_NO_THROW(read_configuration(arguments, with_own_file));
+  EXPECT_NO_THROW(read_configuration(arguments, Catalog::builtin(), with_own_file));
 }
 
 TEST(ConfigurationTest, WhatIsNoMapIsLeftToItsReader) {
   const TempFolder folder;
   ConfigArguments arguments;
   arguments.config = folder.write("c.yaml", "- a\n");
-  EXPECT_TRUE(with_save(read_configuration(arguments), "m").is_list());
+  EXPECT_TRUE(with_save(read_configuration(arguments, Catalog::builtin()), "m").is_list());
   arguments.config = folder.path("none.yaml");
-  EXPECT_THROW(read_configuration(arguments), MissingError);
+  EXPECT_THROW(read_configuration(arguments, Catalog::builtin()), MissingError);
 }
 
 TEST(CheckOutTest, RefusesWhatTheRunNeeds) {

@@ -97,7 +97,7 @@ TEST(PredictionTextTest, BadRowsHaveNoPrediction) {
     return out;
   };
   EXPECT_EQ(bad("csv", PredictionKind::values, 1), "row,id,prediction\na:1,7,\n");
-  EXPECT_EQ(bad("csv", PredictionKind::one_of_many, 2, {.texts = {"a", "b"}}),
+  EXPECT_EQ(bad("csv", PredictionKind::one_of_many, 2, {.field = "label", .texts = {"a", "b"}}),
             "row,id,class,name,probability_0,probability_1\na:1,7,,,,\n");
   EXPECT_EQ(bad("jsonl", PredictionKind::values, 2),
             "{\"v\":1,\"row\":\"a:1\",\"id\":\"7\",\"prediction\":null,\"error\":\"torn\"}\n");
