@@ -160,7 +160,9 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
 Config read_network_config(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
   const auto heeded = [&](const Config& config) {
     Spec out = heeded_of(config, catalog.ops, {"seed", "device", "precision", "model", "loss"});
-    return out.set("input", list_transforms(file, config, catalog, options.max_bytes).list);
+    std::vector<Spec> ops = list_transforms(file, config, catalog, options.max_bytes).list.items();
+    ops.pop_back();  // makes batches, whose sizes are those of calls
+    return out.set("input", Spec::list(std::move(ops)));
   };
   return read_saved_config(file,
                            {.overrides = options.overrides,

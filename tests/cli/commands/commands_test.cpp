@@ -73,7 +73,7 @@ TEST(CommandsTest, Predict) {
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--format", "none"}),
             "--format: expected csv or jsonl, got \"none\"");
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--bad-rows", "leave"}),
-            "--bad-rows: expected blank or skip or fail, got \"leave\"");
+            "--bad-rows: expected blank, skip or fail, got \"leave\"");
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--threshold", "30%"}),
             "--threshold: expected a number from 0 to 1, got \"30%\"");
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--keep", "a,\"b"}),

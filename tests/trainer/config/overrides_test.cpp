@@ -254,13 +254,13 @@ TEST(Overrides, ManyItemsWithoutNamesAreNamedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-// Only `seed` and `input` are heeded, and an input that is a list is wrong.
+// Only `seed` and `train` are heeded, and a train that is a list is wrong.
 std::string heeded_or_not(const std::vector<std::string>& settings) {
-  Spec config = parse_yaml("seed: 1\nsave: m\ninput: {epochs: 1, files: a}\n", "c.yaml");
+  Spec config = parse_yaml("seed: 1\nsave: m\ntrain: {epochs: 1, files: a}\n", "c.yaml");
   const auto heeded = [](const Spec& given) {
-    Spec out = only_keys(given, {"seed", "input"});
-    if (out.find("input")->is_list()) throw ConfigError("a list");
-    out.find("input")->erase("epochs");
+    Spec out = only_keys(given, {"seed", "train"});
+    if (out.find("train")->is_list()) throw ConfigError("a list");
+    out.find("train")->erase("epochs");
     return out;
   };
   try {
@@ -272,21 +272,22 @@ std::string heeded_or_not(const std::vector<std::string>& settings) {
 }
 
 TEST(Overrides, ASettingThatNobodyHeedsIsAnError) {
-  EXPECT_EQ(heeded_or_not({"seed=2", "input.files=b", "input.shuffle=true"}), "heeded");
+  EXPECT_EQ(heeded_or_not({"seed=2", "train.files=b", "train.shuffle=true"}), "heeded");
   EXPECT_EQ(heeded_or_not({"seed=2", "save=n"}), "--set save=n: the setting changes nothing here; leave it out");
-  EXPECT_EQ(heeded_or_not({"input.epochs=2"}), "--set input.epochs=2: the setting changes nothing here; leave it out");
-  EXPECT_EQ(heeded_or_not({"input.epochs=null"}),
-            "--set input.epochs=null: the setting changes nothing here; leave it out");
-  EXPECT_EQ(heeded_or_not({"train.steps=2"}), "--set train.steps=2: the setting changes nothing here; leave it out");
+  EXPECT_EQ(heeded_or_not({"train.epochs=2"}), "--set train.epochs=2: the setting changes nothing here; leave it out");
+  EXPECT_EQ(heeded_or_not({"train.epochs=null"}),
+            "--set train.epochs=null: the setting changes nothing here; leave it out");
+  EXPECT_EQ(heeded_or_not({"validation.every=2"}),
+            "--set validation.every=2: the setting changes nothing here; leave it out");
 }
 
 TEST(Overrides, WhatStandsThereAlreadyMayBeSet) {
-  EXPECT_EQ(heeded_or_not({"save=m", "seed=1", "input={epochs: 1, files: a}"}), "heeded");
+  EXPECT_EQ(heeded_or_not({"save=m", "seed=1", "train={epochs: 1, files: a}"}), "heeded");
 }
 
 TEST(Overrides, WhereTheConfigurationIsWrongNothingIsKnown) {
-  EXPECT_EQ(heeded_or_not({"input=[]", "save=n"}), "heeded");
-  EXPECT_EQ(heeded_or_not({"input=[]", "input={files: b}", "save=n"}),
+  EXPECT_EQ(heeded_or_not({"train=[]", "save=n"}), "heeded");
+  EXPECT_EQ(heeded_or_not({"train=[]", "train={files: b}", "save=n"}),
             "--set save=n: the setting changes nothing here; leave it out");
 }
 
