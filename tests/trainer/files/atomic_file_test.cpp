@@ -215,7 +215,7 @@ TEST(AtomicFile, IsCopiedWhereItMayNotBeLinked) {
   ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
   const int status = run_apart([&] {
     if (!forbid_links()) ::_exit(7);
-    if (::link(path.c_str(), folder.path("b").c_str()) == 0) ::_exit(8);
+    if (::linkat(AT_FDCWD, path.c_str(), AT_FDCWD, folder.path("b").c_str(), 0) == 0) ::_exit(8);
     AtomicFile file(path);
     file.write(text);
     file.commit();
