@@ -1,6 +1,5 @@
 #include "millrace/input/run/chunk_stream.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -46,7 +45,7 @@ bool ChunkStream::ready() {
 void ChunkStream::leave_chunk() {
   const Chunk& chunk = cursor_.chunk();
   if (text_) bytes_ = bytes_before_chunk_ + (chunk.end_record - chunk_begin_);
-  passed_ = passed_before_chunk_ + (chunk.unit.end - chunk.unit.begin);
+  passed_ = passed_before_file_ + (text_ ? chunk.end_record : chunk.unit.end);
   cursor_.leave();
 }
 
@@ -56,7 +55,7 @@ bool ChunkStream::enter_next_chunk() {
   enter_pass(ready->chunk.unit.pass);
   chunk_begin_ = ready->begin;
   bytes_before_chunk_ = bytes_;
-  passed_before_chunk_ = passed_;
+  if (ready->chunk.unit.begin == 0) passed_before_file_ = passed_;
   cursor_.enter(ready->chunk, text_ ? ready->line : 0);
   return true;
 }
@@ -66,8 +65,7 @@ void ChunkStream::pass(const RowSpan& span) {
   const Unit& unit = cursor_.chunk().unit;
   position_ = {unit.pass, unit.file_ordinal, last.offset + (unit.file ? last.length : 1), last.next_line};
   if (text_) bytes_ = bytes_before_chunk_ + (position_.offset - chunk_begin_);
-  // The last record may reach beyond the unit.
-  passed_ = passed_before_chunk_ + std::clamp(position_.offset, unit.begin, unit.end) - unit.begin;
+  passed_ = passed_before_file_ + position_.offset;
   settle();
 }
 
@@ -83,6 +81,7 @@ void ChunkStream::save_position(State& state) const {
 uint32_t ChunkStream::restore_position(const State& state) {
   const std::vector<uint64_t>& saved = position_of(state, {UINT32_MAX, UINT32_MAX, UINT64_MAX, State::kMostCount});
   position_ = {static_cast<uint32_t>(saved[0]), static_cast<uint32_t>(saved[1]), saved[2], saved[3]};
+  passed_before_file_ = passed_ - position_.offset;
   source_.seek(position_);
   return position_.pass;
 }

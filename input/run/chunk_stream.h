@@ -33,7 +33,8 @@ class ChunkStream : public SourceStream {
 
   ChunkCursor cursor_;
   Position position_;  // after the last row that was pulled
-  uint64_t bytes_before_chunk_ = 0, passed_before_chunk_ = 0;
+  uint64_t bytes_before_chunk_ = 0;
+  uint64_t passed_before_file_ = 0;  // or before the pass, without files
   uint64_t chunk_begin_ = 0;
 
   ChunkScheduler scheduler_;  // last: its destructor ends the tasks
