@@ -100,13 +100,13 @@ class Walker {
     if (segment.index) return item_at(list_of(node), *segment.index);
     if (is_options) return option_of(node, segment.key);
     const std::vector<OptionForm> forms = forms_at(node.path(), catalog_);
-    const bool is_kind = names_kinds(forms);
+    const bool is_kind = has_form(forms, OptionForm::Is::kind);
     if (is_item && is_kind && !kind_of(node).empty()) {
       Spec& options = options_of(node);
       at_options_ = segment.key == kind_of(node) && options.find(segment.key) == nullptr;
       return at_options_ ? options : option_of(options, segment.key);
     }
-    if (node.is_list() || (is_kind && may_be_list(forms) && !node.is_null())) {
+    if (node.is_list() || (is_kind && is_one_or_list(forms) && !node.is_null())) {
       return item_called(list_of(node), segment.key);
     }
     return is_kind ? kind_of_node(node, segment.key, is_last) : key_of(node, segment.key);
@@ -136,13 +136,17 @@ class Walker {
                 cat("replace it whole: ", options.path(), "={", key, ": ..}"));
   }
 
-  static bool may_be_list(const std::vector<OptionForm>& forms) {
-    return std::ranges::find(forms, OptionForm::Is::list, &OptionForm::is) != forms.end();
+  static bool has_form(const std::vector<OptionForm>& forms, OptionForm::Is is) {
+    return std::ranges::find(forms, is, &OptionForm::is) != forms.end();
   }
 
-  // One value may stand in place of a list of one.
+  // Whether one value may stand in place of a list of one.
+  static bool is_one_or_list(const std::vector<OptionForm>& forms) {
+    return forms.size() > 1 && has_form(forms, OptionForm::Is::list);
+  }
+
   Spec& list_of(Spec& node) {
-    if (!node.is_list() && !node.is_null() && may_be_list(forms_at(node.path(), catalog_))) {
+    if (!node.is_list() && !node.is_null() && is_one_or_list(forms_at(node.path(), catalog_))) {
       Spec item = node;
       replace(node, Spec::list(node.place()).append(std::move(item)));
     }

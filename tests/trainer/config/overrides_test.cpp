@@ -113,11 +113,11 @@ TEST(Overrides, ShortFormsAreWrittenOut) {
     return to_yaml(config);
   };
   const std::string best = "validation.keep_best.metric=auc";
-  EXPECT_EQ(changed("validation: {keep_best: true}", best), "validation:\n  keep_best: {metric: auc}\n");
-  EXPECT_EQ(changed("validation: {keep_best: false}", best), "validation:\n  keep_best: {metric: auc}\n");
-  EXPECT_EQ(changed("validation: {every: 3}", best), "validation:\n  every: 3\n  keep_best: {metric: auc}\n");
+  EXPECT_EQ(changed("validation: {keep_best: true}", best), "validation: {keep_best: {metric: auc}}\n");
+  EXPECT_EQ(changed("validation: {keep_best: false}", best), "validation: {keep_best: {metric: auc}}\n");
+  EXPECT_EQ(changed("validation: {every: 3}", best), "validation: {every: 3, keep_best: {metric: auc}}\n");
   EXPECT_EQ(changed("validation: {keep_best: auc}", "validation.keep_best.mode=max"),
-            "validation:\n  keep_best: {metric: auc, mode: max}\n");
+            "validation: {keep_best: {metric: auc, mode: max}}\n");
   EXPECT_EQ(changed("save: m", "save.optimizer=true"), "save: {file: m, optimizer: true}\n");
   EXPECT_EQ(changed("load: m", "load.optimizer=true"), "load: {file: m, optimizer: true}\n");
   EXPECT_EQ(changed("delivery: queue", "delivery.capacity=9"), "delivery: {kind: queue, capacity: 9}\n");
@@ -129,11 +129,14 @@ TEST(Overrides, ShortFormsAreWrittenOut) {
   EXPECT_EQ(changed("compare: {deliveries: [feed, {kind: queue}]}", "compare.deliveries[1].capacity=9"),
             "compare:\n  deliveries: [feed, {kind: queue, capacity: 9}]\n");
   EXPECT_EQ(changed("optimizer: {sgd: {schedule: cosine}}", "optimizer.sgd.schedule.cosine.steps=9"),
-            "optimizer:\n  sgd:\n    schedule:\n      cosine: {steps: 9}\n");
+            "optimizer:\n  sgd:\n    schedule: {cosine: {steps: 9}}\n");
   EXPECT_EQ(changed("input: [filename_queue: {files: a}]", "input.filename_queue.files[0]=b"),
-            "input:\n- filename_queue: {files: [b]}\n");
-  EXPECT_EQ(error_of<ConfigError>([&] { changed("save: [m]", "save.optimizer=true"); }), "no error")
-      << "reading the key says what is wrong with it";
+            "input:\n  - filename_queue: {files: [b]}\n");
+  EXPECT_EQ(changed("metrics: {auc: {x: 1}}", "metrics.auc.x=2"), "metrics:\n  - auc: {x: 2}\n");
+  EXPECT_EQ(changed("model: {dense: {units: 1}}", "model.dense.units=2"), "model: {dense: {units: 2}}\n")
+      << "a list is wanted there, as reading it says";
+  EXPECT_EQ(error_of<ConfigError>([&] { changed("save: [m]", "save.optimizer=true"); }),
+            "--set save.optimizer=true: save has no item \"optimizer\"; its items are m");
 }
 
 TEST(Overrides, ShortFormsOfOthersAreWrittenOut) {
@@ -150,7 +153,7 @@ TEST(Overrides, ShortFormsOfOthersAreWrittenOut) {
   catalog.add_op("half", {.doc = "", .describe = describe_options<Half::Options>, .make = nullptr});
   Spec config = parse_yaml("input: [half: 8]\n", "f.yaml");
   apply_override(config, "input.half.name=h", catalog);
-  EXPECT_EQ(to_yaml(config), "input:\n- half: {rows: 8, name: h}\n");
+  EXPECT_EQ(to_yaml(config), "input:\n  - half: {rows: 8, name: h}\n");
 }
 
 TEST(Overrides, KindsOutsideLists) {
