@@ -73,7 +73,7 @@ TEST_F(LiveLineTest, IsOneLineOfWholePartsAtAnyWidth) {
   const std::vector<std::string> words = {"small.yaml", "--set", "input.filename_queue.epochs=1000000", "--set",
                                           "train.log_every=100000"};
   for (const int columns : kWidths) {
-    const CommandResult result = interrupted(words, "1%  ", columns);
+    const CommandResult result = interrupted(words, "\x1b[K\r", columns);
     EXPECT_EQ(result.exit_code, 130);
     const Screen screen(static_cast<size_t>(columns), result.err);
     EXPECT_EQ(screen.wraps(), 0);
@@ -151,7 +151,8 @@ TEST_F(LiveLineTest, ALongStepShowsThatSomethingGoesOn) {
                                  "input.filename_queue.epochs=1"}),
                   terminal(40));
   const Descriptor writer(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));
-  const std::string rows = "1,2,0\n2,3,1\n1,2,0\n2,3,1\n1,2,0\n2,3,1\n1,2,0\n";
+  std::string rows;  // of a batch of 7, and some more
+  for (int row = 0; row < 10; ++row) rows += row % 2 == 0 ? "1,2,0\n" : "2,3,1\n";
   ASSERT_EQ(::write(writer.get(), rows.data(), rows.size()), static_cast<ssize_t>(rows.size()));
   EXPECT_TRUE(command.wait_for_err(" for 2.")) << "nothing comes, and the step is still waited for";
   command.send(SIGINT);

@@ -121,7 +121,7 @@ TEST_F(InitCommandTest, FilesAsProgramsWriteThem) {
               adult;
   for (int i = 0; i < 120; ++i) {
     pandas += cat(i, ',', i % 11, ".25,", i % 2 == 0 ? "True" : "False", ',', i % 3, ".0\n");
-    excel += cat(i % 11, ".5;\"two\r\nlines; \"\"", i, "\"\"\";", i % 2 == 0 ? "ja" : "nein", "\r\n");
+    excel += cat(i % 2 * 5 + i % 3, ".5;\"two\r\nlines; \"\"", i, "\"\"\";", i % 2 == 0 ? "ja" : "nein", "\r\n");
     adult += cat(20 + i % 40, ", ", i % 3 == 0 ? "?" : "Private", ", ", i % 2 == 0 ? "<=50K" : ">50K",
                  i == 119 ? "\n\n" : "\n");
   }
