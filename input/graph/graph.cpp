@@ -234,8 +234,7 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
                                  .streams = streams,
                                  .host = &graph.host});
     check_names(node.name, output.rows);
-    if ((output.type == PortType::text && output.format == nullptr) ||
-        (output.text != nullptr && output.text->format == nullptr)) {
+    if (output.text != nullptr && output.text->format == nullptr) {
       throw InternalError(cat("bind() of ", node.kind, " gives text without a format"));
     }
     if (const Source* source = source_of(node)) {

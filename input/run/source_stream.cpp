@@ -31,7 +31,7 @@ SourceStream::SourceStream(RowSource& source, uint32_t source_index, std::string
 void SourceStream::start(Executor* executor, const StreamEvents* events, Trace* trace) {
   log_.set_events(events);
   chain_.set_trace(trace);
-  start_tasks(executor);
+  attributed(source_, [&] { start_tasks(executor); });
 }
 
 RowSpan SourceStream::pull(int64_t at_most) {

@@ -121,7 +121,7 @@ void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
                                            : fields_[static_cast<size_t>(-1 - source)].spec);
   }
   try {
-    in_layer(node, [&] {
+    in_layer(layer, [&] {
       check_input_dtypes(node, dtype_);
       Declarations declarations(node.name, dtype_, parameters_, states_);
       node.output = node.layer->build(node.input_specs, declarations);

@@ -80,8 +80,8 @@ decltype(auto) in_layer(const Model::Node& node, const F& call) {
 }
 template <class F>
 decltype(auto) in_layer(const PlannedLayer& planned, const F& call) {
-  const bool is_layer = !planned.nodes.empty();
-  return in_layer(planned.name, is_layer ? planned.nodes[0]->layer->origin().place : Place(), call);
+  static const Place nowhere;  // a step allocates nothing, not for a copy either
+  return in_layer(planned.name, planned.nodes.empty() ? nowhere : planned.nodes[0]->layer->origin().place, call);
 }
 
 // Throws ShapeError if args.inputs are not the model's fields; a layer's errors name the layer. A const model can only

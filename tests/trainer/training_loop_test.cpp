@@ -198,7 +198,7 @@ TEST(TrainingLoop, WhatIsNoErrorInAStepBecomesOne) {
     trainer.run();
     ADD_FAILURE() << "it trained";
   } catch (const InternalError& error) {
-    EXPECT_STREQ(error.what(), "the step: no luck");
+    EXPECT_EQ(error.message(), "loss unlucky: no luck");
   }
   EXPECT_EQ(trainer.steps(), 0);
 }

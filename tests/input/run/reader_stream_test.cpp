@@ -433,6 +433,7 @@ TEST_F(ReaderStreamTest, NamesThatFailDoSoInTheirTurn) {
                                       words("1 11 2 21 3 22 error")};
   for (size_t names = 0; names < stories.size(); ++names) {
     BreakingNames queue(Spec::map().set("files", "*").set("shuffle", false).set("epochs", 2), static_cast<int>(names));
+    queue.set_origin({"queue"});
     BindArgs args;
     args.files = &files_;
     args.name = "queue";
@@ -451,7 +452,7 @@ TEST_F(ReaderStreamTest, NamesThatFailDoSoInTheirTurn) {
     try {
       while (const RowSpan span = stream.pull(5)) got.push_back(cat(*span.block->row<float>(0, span.begin)));
     } catch (const InternalError& error) {
-      EXPECT_STREQ(error.what(), "reader: no more names");
+      EXPECT_EQ(error.message(), "queue: no more names");
       got.emplace_back("error");
     }
     EXPECT_EQ(got, stories[names]);

@@ -413,13 +413,13 @@ TEST(ModelPlan, NamesTheLayerThatFails) {
     train(true);
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(), "layer odd: the device is gone");
+    EXPECT_EQ(error.message(), "layer odd: the device is gone");
   }
   try {
     train(false);
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "layer odd: an id is out of range");
+    EXPECT_EQ(error.message(), "layer odd: an id is out of range");
   }
 }
 

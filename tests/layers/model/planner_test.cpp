@@ -338,7 +338,7 @@ TEST_F(PlannerTest, NamesTheLayerThatCannotBePlanned) {
     plan_model(model, context_, {.inputs = {&field_, 1}});
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(), "layer odd: no such kernel");
+    EXPECT_EQ(error.message(), "layer odd: no such kernel");
   }
 }
 
