@@ -42,6 +42,7 @@ class ThrowingKinds : public ::testing::Test {
         cat("device: cpu\nthreads: 2\ndelivery: ", delivery_, "\ninput:\n", input, trained(), more);
     Trainer trainer = Trainer::from_string(text(name, yaml), name, {}, catalog_);
     trainer.input().check_files();
+    trainer.input().reads_once();
     trainer.memory_bound();
     trainer.run();
     trainer.save(folder_.path("m.safetensors"));
@@ -55,23 +56,21 @@ class ThrowingKinds : public ::testing::Test {
     predictor.metrics();
   }
 
-  // Goes on from a saved state, with rows in a window that are read again.
-  void save_and_restore(const std::string& name, const std::string& input) {
-    const std::string yaml = cat(input, changed(),
-                                 "  - repeat: {epochs: 2}\n  - shuffle_batch: {batch_size: 3, min_after_dequeue: 5, "
-                                 "allow_smaller_final_batch: true}\n");
+  // Goes on from a saved state.
+  void save_and_restore(const std::string& name, const std::string& input, const std::string& batches) {
+    const std::string yaml = cat(input, changed(), batches);
     const Spec list = parse_yaml(text(name, yaml), name);
-    const auto make = [&] { return Pipeline(InputGraph::build(list, catalog_.ops, {.seed = 1}), {}); };
+    const auto make = [&] { return InputGraph::build(list, catalog_.ops, {.seed = 1}); };
     State state;
     {
-      Pipeline pipeline = make();
+      Pipeline pipeline(make(), {});
       RowBlock batch = pipeline.make_slot();
       pipeline.next(batch);
       pipeline.place(batch.id(0));
       pipeline.next(batch);
       state = pipeline.save();
     }
-    Pipeline pipeline = make();
+    Pipeline pipeline(make(), {});
     pipeline.restore(state);
     RowBlock batch = pipeline.make_slot();
     while (pipeline.next(batch) > 0) {
@@ -82,14 +81,22 @@ class ThrowingKinds : public ::testing::Test {
   void use_everything() {
     const std::string judged = cat("validation: {files: ", quote(files_, 4096),
                                    ", every: 2, keep_best: {metric: throwing_metric}}\ntrain: {log_every: 1}\n");
-    train("files.yaml", cat(of_files(), changed(), "  - throwing_batches\n"), judged);
-    predict();
-    train("rows.yaml",
-          cat("  - throwing_rows\n", changed(),
-              "  - cache\n  - take: {rows: 6}\n  - repeat: {epochs: 2}\n  - throwing_batches\n"),
-          "train: {accumulate: 2}\n");
-    save_and_restore("files_state.yaml", of_files());
-    save_and_restore("rows_state.yaml", "  - throwing_rows\n");
+    const std::string own = "  - throwing_batches\n";
+    // A window, whose rows are read again.
+    const std::string window =
+        "  - repeat: {epochs: 2}\n"
+        "  - shuffle_batch: {batch_size: 3, min_after_dequeue: 5, allow_smaller_final_batch: true}\n";
+    // Bad rows, of which a saved state knows, are errors in a validation.
+    if (throwing::setting("MILLRACE_TEST_THROWS_IN") != "transform.resume_reports") {
+      train("files.yaml", cat(of_files(), changed(), own), judged);
+      predict();
+      train("rows.yaml",
+            cat("  - throwing_rows\n", changed(), "  - cache\n  - take: {rows: 6}\n  - repeat: {epochs: 2}\n", own),
+            "train: {accumulate: 2}\n");
+    }
+    save_and_restore("files_window.yaml", of_files(), window);
+    save_and_restore("rows_window.yaml", "  - throwing_rows\n", window);
+    save_and_restore("rows_batches.yaml", "  - throwing_rows\n", own);
   }
 
   // The line of a text, counted from 1.

@@ -441,7 +441,10 @@ class Change final : public Transform {
   std::optional<std::vector<std::string>> concerned_fields() const override {
     return at("transform.concerned_fields", std::optional(std::vector<std::string>{"features"}));
   }
-  void undo(FieldHistory&) const override { at("transform.undo"); }
+  void undo(FieldHistory& history) const override {
+    at("transform.undo");
+    if (history.field == "label") history.scale = {2};  // so that metrics are asked for their unit
+  }
   uint64_t note_bytes() const override { return at("transform.note_bytes", uint64_t{0}); }
 };
 
