@@ -348,10 +348,8 @@ TEST_F(InputCommandTest, ASignalEndsTheWaitForAReader) {
     EXPECT_EQ(command.finish_unread().exit_code, 143);
   }
   ASSERT_EQ(mkfifo(folder_.path("pipe").c_str(), 0600), 0);
-  Command command(trainer_words({"input", "endless.yaml", "--set", "train.steps=1", "--out", "pipe"}),
-                  {.folder = folder_.path()});
-  ASSERT_TRUE(command.wait_for_err("warning: "));
-  EXPECT_FALSE(command.ends_within(100)) << "it opens the pipe meanwhile";
+  Command command(trainer_words({"input", "endless.yaml", "--out", "pipe"}), {.folder = folder_.path()});
+  EXPECT_FALSE(command.ends_within(500)) << "it opens the pipe meanwhile";
   command.send(SIGTERM);
   EXPECT_EQ(command.finish_unread().exit_code, 143);
 }
