@@ -162,7 +162,7 @@ Config read_network_config(const ModelFile& file, const NetworkOptions& options,
     Spec out = heeded_of(config, catalog.ops, {"seed", "device", "precision", "model", "loss"});
     std::vector<Spec> ops = list_transforms(file, config, catalog, options.max_bytes).list.items();
     ops.pop_back();  // makes batches, whose sizes are those of calls
-    return out.set("input", Spec::list(std::move(ops)));
+    return out.set("input", Spec::list(std::move(ops), config.input.place()));
   };
   return read_saved_config(file,
                            {.overrides = options.overrides,
