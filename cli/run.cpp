@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <exception>
 #include <optional>
 #include <span>
@@ -63,11 +64,16 @@ int report(const Error& failure, bool json, Output& out) {
 
 // Says what there is no memory to say otherwise.
 int report_without_memory(bool json) noexcept {
+  // Nobody takes the signals any more, and nobody may read this.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
   write_to_stderr("error: out of memory\n");
   if (json) {
-    write_all(STDOUT_FILENO, R"({"v":1,"event":"error","kind":"internal","file":null,"line":null,"column":null,)"
-                             R"("message":"out of memory","hint":null})"
-                             "\n");
+    (void)Stream::standard(STDOUT_FILENO)
+        .write(R"({"v":1,"event":"error","kind":"internal","file":null,"line":null,"column":null,)"
+               R"("message":"out of memory","hint":null})"
+               "\n");
   }
   return kExitInternal;
 }

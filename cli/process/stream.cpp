@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 
 #include "millrace/cli/process/signals.h"
 #include "millrace/core/text.h"
@@ -49,7 +50,9 @@ Stream Stream::standard(int number) {
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ::fstat(number, &status) != 0) return {{}, number, Way::plain};
   if (S_ISSOCK(status.st_mode)) return {{}, number, Way::socket};
   if (!is_pipe_or_terminal(number, status.st_mode)) return {{}, number, Way::plain};
-  Descriptor again(::open(cat("/proc/self/fd/", number).c_str(), kToWrite));
+  char path[32] = {};  // needs no memory: it may be what has run out
+  (void)std::snprintf(path, sizeof path, "/proc/self/fd/%d", number);
+  Descriptor again(::open(path, kToWrite));
   if (!again) return {{}, number, Way::shared};
   const int opened = again.get();
   return {std::move(again), opened, Way::opened};
