@@ -3,6 +3,7 @@
 // A value; one thread uses it at a time.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,9 @@
 #include "millrace/core/text.h"
 
 namespace millrace {
+
+// The longest name of an op or a layer. Names stand in tables, messages and model files.
+inline constexpr size_t kMaxNameBytes = 256;
 
 class FreeNames {
  public:

@@ -115,6 +115,9 @@ TEST(Connect, RejectsNamesThatWouldBreakParameterNames) {
   EXPECT_EQ(
       error_of({relu("a.b")}),
       "net.yaml:1:5: model[0].relu: the layer's name \"a.b\" holds other characters than letters, digits, _ and -");
+  EXPECT_EQ(error_of({relu(std::string(256, 'n'))}), "no error");
+  EXPECT_EQ(error_of({relu(std::string(257, 'n'))}),
+            "net.yaml:1:5: model[0].relu: expected a name of at most 256 bytes, got one of 257");
 }
 
 TEST(Connect, RejectsUnknownInputs) {
