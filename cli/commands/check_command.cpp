@@ -1,14 +1,20 @@
 #include <unistd.h>
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
+#include "millrace/cli/doctor/doctor.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
+#include "millrace/cli/text/number_format.h"
 #include "millrace/core/context.h"
+#include "millrace/core/text.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
@@ -47,6 +53,16 @@ struct CheckArguments : ConfigArguments {
   }
 };
 
+// With a GPU the bound does not tell which part of it is the host's.
+void warn_of_memory(const Trainer& trainer, uint64_t bound, std::vector<std::string>& warnings) {
+  std::vector<std::string> told_before;
+  if (!device_of(trainer.config(), told_before).is_cpu()) return;
+  const std::optional<MachineMemory> memory = machine_memory();
+  if (!memory || bound <= memory->total) return;
+  warnings.push_back(cat("a training may take more memory than there is, ", format_bytes(memory->total),
+                         ": lower batch_size, capacity or the sizes of the layers"));
+}
+
 int run_check(const CheckArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
   Trainer trainer = Trainer::from_spec(read_configuration(arguments, catalog), catalog);
@@ -59,12 +75,14 @@ int run_check(const CheckArguments& arguments, Session& session) {
   }
   std::vector<std::string> warnings = trainer.warnings();
   if (!first.warning.empty()) warnings.push_back(std::move(first.warning));
+  const uint64_t memory_bound = trainer.memory_bound();
+  warn_of_memory(trainer, memory_bound, warnings);
   const Port& port = trainer.input().output();
   const CheckReport report{.rows = port.rows.text(),
                            .batch_size = port.batch_size,
                            .model = trainer.model().summary(),
                            .parameters = trainer.model().parameter_count(),
-                           .memory_bound = trainer.memory_bound(),
+                           .memory_bound = memory_bound,
                            .varies = trainer.input().varies(),
                            .rows_read = first.rows,
                            .warnings = std::move(warnings)};

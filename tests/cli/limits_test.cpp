@@ -59,8 +59,14 @@ TEST_F(Limits, ACheckTakesNoMemoryForLargeBatches) {
   ASSERT_EQ(run({"check", "c.yaml"}).exit_code, 0);
   const uint64_t before = peak();
   // Where the system refuses what a training would take, this is an error; it takes no memory, either.
-  const CommandResult result = run({"check", "c.yaml", "--set", "input.batch.batch_size=16777216"});
+  const std::string large = "input.batch.batch_size=",
+                    warning = "warning: a training may take more memory than there is, ";
+  const CommandResult result = run({"check", "c.yaml", "--set", large + "16777216"});
   EXPECT_TRUE(result.exit_code == 0 || result.err.find("out of memory") != std::string::npos) << result.err;
+  const CommandResult larger = run({"check", "c.yaml", "--set", large + "1000000000"});
+  EXPECT_TRUE(larger.out.find(warning) != std::string::npos || larger.err.find("out of memory") != std::string::npos)
+      << larger.out << larger.err;
+  EXPECT_EQ(run({"check", "c.yaml"}).out.find(warning), std::string::npos);
   EXPECT_LT(peak(), before + (uint64_t{200} << 20));
 }
 
