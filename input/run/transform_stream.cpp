@@ -130,7 +130,10 @@ void TransformStream::save(State& state) const {
 void TransformStream::restore(const State& state) {
   log_.restore(state, chain_.links());
   taken_ = load_ids(state, "taken");
-  if (taken_.empty()) return;
+  if (taken_.empty()) {
+    state.count("passed", 0);
+    return;
+  }
   const int64_t rows = std::ssize(taken_);
   if (taken_.size() > kRowsAtOnce) {
     throw DataError(cat("the saved state has ", count_of(rows, "row"), " where ", kRowsAtOnce, " are taken at most"));

@@ -67,8 +67,8 @@ TEST(Memory, IsZerosOfAnySize) {
     const auto* data = static_cast<const unsigned char*>(memory.data());
     EXPECT_TRUE(std::all_of(data, data + bytes, [](unsigned char byte) { return byte == 0; })) << bytes;
   }
-  EXPECT_THROW(Memory(Device::cpu(), SIZE_MAX), DeviceError);
-  EXPECT_THROW(Memory(Device::cpu(), SIZE_MAX / 2), DeviceError);
+  EXPECT_THROW(Memory(Device::cpu(), SIZE_MAX), InternalError);
+  EXPECT_THROW(Memory(Device::cpu(), SIZE_MAX / 2), InternalError);
 }
 
 TEST(Context, RefusesADeviceThatIsNotThere) {

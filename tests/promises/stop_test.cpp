@@ -26,7 +26,8 @@ class Stopper {
   }
 
   void reach(std::string_view place) {
-    if (place == "validation interrupt" && reached_) return trainer->stop();  // from inside a stop()
+    // From inside a stop().
+    if (place == "validation interrupt" && reached_ && !interrupted_.exchange(true)) return trainer->stop();
     if (place != place_ || reached_.exchange(true)) return;
     if (!apart_) return trainer->stop();
     std::promise<void> stopped;
@@ -45,7 +46,7 @@ class Stopper {
  private:
   const std::string place_;
   const bool apart_;
-  std::atomic<bool> reached_{false}, in_time_{true};
+  std::atomic<bool> reached_{false}, interrupted_{false}, in_time_{true};
   std::thread thread_;
 };
 
@@ -193,8 +194,8 @@ std::string config(const std::string& place, const std::string& delivery, int th
   return cat("device: cpu\nthreads: ", threads, "\ndelivery: ", delivery, "\ninput:\n  - ", source,
              "\n  - probe_step\n  - probe_buffer\n  - print: {every: 5}\n  - batch: {batch_size: 8}\n",
              "  - probe_step: {name: after, of: \"batch \"}\n",
-             "model: [probe_layer, {dense: {units: 1}}]\nloss: mse\n",
-             "optimizer: {sgd: {learning_rate: 0.000001}}\ntrain: {log_every: 1}\n",
+             "model: [{dense: {units: 2}}, probe_layer, {dense: {units: 1}}]\nloss: mse\n",
+             "optimizer: {sgd: {learning_rate: 0.000001}}\ntrain: {log_every: 1, steps: 1000000}\n",
              validates ? "validation:\n  every: 2\n  input:\n    - probe_source: {of: \"validation \", rows: 50}\n"
                          "    - probe_step: {of: \"validation \"}\n    - probe_buffer: {of: \"validation \"}\n"
                          "    - batch: {batch_size: 8}\n"

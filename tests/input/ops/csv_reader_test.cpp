@@ -68,7 +68,7 @@ TEST_F(CsvReaderTest, GoesOnFromAnyPosition) {
   EXPECT_THAT(units(run.reader()), ElementsAre("1.1 b 0-3! 1"));
   run.reader().seek({.pass = 0, .file_ordinal = 1, .offset = 0, .line = 1});
   EXPECT_THAT(units(run.reader(), 2), ElementsAre("0.1 b 0-3! 1", "1.0 a 0-4! 1"));
-  run.reader().seek({.pass = 1, .file_ordinal = 2, .offset = 0, .line = 1});
+  run.reader().seek({.pass = 1, .file_ordinal = 1, .offset = 3, .line = 2});
   EXPECT_THAT(units(run.reader()), ElementsAre());
   run.reader().rewind(1);
   EXPECT_THAT(units(run.reader(), 1), ElementsAre("2.0 a 0-4! 1"));
