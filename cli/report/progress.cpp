@@ -35,8 +35,9 @@ std::string activity(const LiveState& state) {
   }
   if (state.quiet_seconds < kQuietSeconds) return out;
   if (out.empty()) {
+    // Which step it is nobody knows: those that ended soon after the newest report were not told.
     const bool finished = state.report && state.report->done && *state.report->done >= 1;
-    out = finished ? "finishing" : state.report ? cat("step ", state.report->step + 1) : "first step";
+    out = finished ? "finishing" : "long step";
   }
   return cat(out, " for ", format_seconds(state.quiet_seconds));
 }
@@ -141,8 +142,7 @@ std::vector<std::string> live_parts(const LiveState& state) {
     add(format_seconds(std::max(left, 0.0)) + " left");
   }
   add(activity(state));
-  std::string step = state.steps ? cat("step ", report.step, '/', *state.steps) : cat("step ", report.step);
-  if (state.quiet_seconds >= kQuietSeconds && !state.validation) step.clear();  // the step that runs was named
+  const std::string step = state.steps ? cat("step ", report.step, '/', *state.steps) : cat("step ", report.step);
   if (!report.done) add(step);
   add(loss_text(report.loss, {}));
   if (report.done) add(step);

@@ -74,7 +74,7 @@ class Progress {
 // "step 20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%".
 std::string progress_line(const StepReport& report);
 // The parts of the live line, the most important ones first: "34%", "1 min 38 s left", "loss 0.6931", "step 20/60", ..
-// If nothing was told for a while, one of them says what takes so long, and how long: "step 21 for 12 s".
+// If nothing was told for a while, one of them says what takes so long, and how long: "long step for 12 s".
 std::vector<std::string> live_parts(const LiveState& state);
 // "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best"; with "1000 rows weighted by w" if `weight` is w.
 std::string validation_line(const ValidationReport& report, std::string_view weight = {});

@@ -87,7 +87,7 @@ TEST_F(LiveLineTest, IsOneLineOfWholePartsAtAnyWidth) {
       ASSERT_GE(parts.size(), 3u) << line;
       EXPECT_THAT(parts[0], MatchesRegex("<1%|[0-9]+%"));
       EXPECT_THAT(parts[1], MatchesRegex("([0-9]+ h [0-9]+ min|[0-9]+ min [0-9]+ s|[0-9.]+ s) left"));
-      EXPECT_THAT(parts[2], MatchesRegex("loss [0-9a-z.+-]+|step [0-9]+ for [0-9.]+ s"));
+      EXPECT_THAT(parts[2], MatchesRegex("loss [0-9a-z.+-]+|long step for [0-9.]+ s"));
       for (size_t i = 3; i < parts.size(); ++i) {
         EXPECT_THAT(parts[i], MatchesRegex("loss [0-9a-z.+-]+|step [0-9]+|accuracy [0-9.]+|epoch [0-9]+|[0-9]+ rows/s|"
                                            "input wait <?[0-9]+%"));
@@ -158,7 +158,7 @@ TEST_F(LiveLineTest, ALongStepShowsThatSomethingGoesOn) {
   command.send(SIGINT);
   const CommandResult result = command.finish();
   EXPECT_EQ(result.exit_code, 130);
-  EXPECT_THAT(result.err, HasSubstr("step 2 for 1."));
+  EXPECT_THAT(result.err, HasSubstr("long step for 1."));
   EXPECT_EQ(Screen(40, result.err).wraps(), 0);
 }
 

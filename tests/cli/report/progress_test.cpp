@@ -62,9 +62,9 @@ TEST(ProgressTest, ANarrowLiveLineKeepsWhatMatters) {
 TEST(ProgressTest, LiveLineSaysWhatTakesLong) {
   StepReport report = example();
   report.done = 0.02;
-  EXPECT_EQ(live_line({.quiet_seconds = 12}), "first step for 12 s");
+  EXPECT_EQ(live_line({.quiet_seconds = 12}), "long step for 12 s");
   EXPECT_EQ(live_line({}), "");
-  EXPECT_EQ(live_line({.report = report, .quiet_seconds = 12}, 39), "2%  1 min 26 s left  step 21 for 12 s");
+  EXPECT_EQ(live_line({.report = report, .quiet_seconds = 12}, 39), "2%  1 min 26 s left  long step for 12 s");
   EXPECT_EQ(live_line({.report = report, .validation = ValidationProgress{.step = 20, .done = 0.45}}, 39),
             "2%  1 min 38 s left  validation 45%");
   EXPECT_EQ(live_line({.report = report, .validation = ValidationProgress{.step = 20}, .quiet_seconds = 3}, 45),
