@@ -197,7 +197,7 @@ std::string config(const std::string& place, const std::string& delivery, int th
              "model: [{dense: {units: 2}}, probe_layer, {dense: {units: 1}}]\nloss: mse\n",
              "optimizer: {sgd: {learning_rate: 0.000001}}\ntrain: {log_every: 1, steps: 1000000}\n",
              validates ? "validation:\n  every: 2\n  input:\n    - probe_source: {of: \"validation \", rows: 50}\n"
-                         "    - probe_step: {of: \"validation \"}\n    - probe_buffer: {of: \"validation \"}\n"
+                         "    - probe_step: {of: \"validation \"}\n"
                          "    - batch: {batch_size: 8}\n"
                        : "");
 }
@@ -237,8 +237,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Stop,
                          ::testing::Values("fill", "next", "produce", "apply", "report", "pull", "batch apply",
                                            "batch report", "forward", "backward", "on_start", "on_batch", "on_step",
                                            "on_progress", "on_log", "on_validation of the validation",
-                                           "validation next", "validation produce", "validation apply",
-                                           "validation pull"),
+                                           "validation next", "validation produce", "validation apply"),
                          [](const auto& of) {
                            std::string name = of.param;
                            std::replace(name.begin(), name.end(), ' ', '_');
