@@ -51,8 +51,8 @@ TEST(GraphList, RefusesBadNames) {
             "input[0].step.name: expected a name of letters, digits, _ and -, got the text \"a b\"");
   EXPECT_EQ(error_of(list({op("step", {{"name", of(7)}})})),
             "input[0].step.name: expected a name of letters, digits, _ and -, got 7");
-  EXPECT_EQ(error_of(list({op("step", {{"name", of(std::string(256, 'n'))}})})), "read");
-  EXPECT_EQ(error_of(list({op("step", {{"name", of(std::string(257, 'n'))}})})),
+  EXPECT_EQ(error_of(list({op("step", {{"name", Spec::scalar(std::string(256, 'n'), true, {})}})})), "read");
+  EXPECT_EQ(error_of(list({op("step", {{"name", Spec::scalar(std::string(257, 'n'), true, {})}})})),
             "input[0].step.name: expected a name of at most 256 bytes, got one of 257");
   EXPECT_EQ(error_of(list({op("step", {{"name", of("a")}}), op("group", {{"name", of("a")}})})),
             "input[1]: two ops have the name a; give one of them another name");
