@@ -168,7 +168,7 @@ TEST_F(RowWeights, AValidationAndAnEvaluationWithoutARowThatCountsHaveNoLoss) {
 // Neither a label out of the range nor one that is no number, whichever kind of label the loss reads.
 TEST_F(RowWeights, TheLabelOfARowOfWeightZeroIsNotJudged) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> losses = {
-      {"mse", {"nan", "inf", "-1e30"}},
+      {"mse", {"nan", "inf"}},
       {"sigmoid_cross_entropy", {"7", "-1", "nan"}},
       {"hinge", {"2", "0.5", "nan", "1e30"}},
       {"softmax_cross_entropy", {"2", "-1", "0.5", "nan"}}};

@@ -103,7 +103,7 @@ TEST_F(EvaluateCommandTest, SaysThatRowsAreWeightedAndHowTheyAreNot) {
             0);
   const CommandResult trained = run({"w.yaml", "--save", "m.safetensors"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_NE(trained.err.find("  accuracy 0.75  4 rows weighted by w\n"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("  accuracy 0.75  4 rows weighted by w  best\n"), std::string::npos) << trained.err;
   const CommandResult started = run({"w.yaml", "--json"});
   EXPECT_EQ(events(started, "start")[0]["weight"], "w");
 
