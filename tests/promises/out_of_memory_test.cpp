@@ -225,7 +225,7 @@ TEST_F(OutOfMemory, AStreamWithoutAThreadHasAnError) {
     try {
       while (file->take() != nullptr) {
       }
-    } catch (const InternalError& error) {
+    } catch (const Error& error) {
       first = error.what();
     }
     if (!allocation_failed()) continue;
@@ -234,7 +234,7 @@ TEST_F(OutOfMemory, AStreamWithoutAThreadHasAnError) {
     EXPECT_EQ(error_of([&] { static_cast<void>(file->read(0, &byte, 1)); }), first);
     errors.insert(first);
   }
-  EXPECT_THAT(errors, ::testing::Contains("could not start a thread: out of memory"));
+  EXPECT_THAT(errors, ::testing::Contains(::testing::StartsWith("could not start a thread: ")));
 }
 
 TEST_F(OutOfMemory, AnErrorIsThrownEvenWhereItsTextCannotBeMade) {

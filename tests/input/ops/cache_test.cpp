@@ -140,7 +140,8 @@ TEST_F(CacheTest, AFirstRunThatIsCutShortIsReadAgain) {
 TEST_F(CacheTest, MoreRowsThanFitAreAnError) {
   const Lines lines = graph("- cache: {memory: 1KiB}\n").run();
   ASSERT_FALSE(lines.empty());
-  EXPECT_EQ(lines.back(), "error cache: only 9 rows fit into memory: 1024 bytes; raise it, or leave the op out");
+  EXPECT_EQ(lines.back(),
+            "error input.yaml:4:3: cache: only 9 rows fit into memory: 1024 bytes; raise it, or leave the op out");
 }
 
 TEST_F(CacheTest, TextsCountAsWhatTheyTake) {
@@ -150,7 +151,8 @@ TEST_F(CacheTest, TextsCountAsWhatTheyTake) {
                             "{columns: 0, type: string}}}\n- cache: {memory: 3KiB}\n- batch: {batch_size: 1}\n"};
   const Lines lines = check.run();
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines.back(), "error cache: only 1 row fits into memory: 3072 bytes; raise it, or leave the op out");
+  EXPECT_EQ(lines.back(),
+            "error input.yaml:4:3: cache: only 1 row fits into memory: 3072 bytes; raise it, or leave the op out");
 }
 
 TEST_F(CacheTest, SizesMayBeWrittenInManyWays) {

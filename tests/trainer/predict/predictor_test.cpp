@@ -192,7 +192,7 @@ TEST_F(PredictorTest, AHeaderNamesTheColumnsThatAreKept) {
   EXPECT_EQ(error_of<ConfigError>([&] { Predictor{given}; }),
             cat("keep: the header of ", given.data[0], " has no column \"ID\"; did you mean id?"));
   given.keep = {"customer"};
-  EXPECT_THAT(error_of<ConfigError>([&] { Predictor{given}; }), ::testing::EndsWith("; it has id, \"x 1\", y, 2"));
+  EXPECT_THAT(error_of<ConfigError>([&] { Predictor{given}; }), ::testing::EndsWith("; it has id, \"x 1\", y and 2"));
 }
 
 TEST_F(PredictorTest, BadRowsStayWhereTheyAre) {
