@@ -60,6 +60,7 @@ void expect_every_value_looked_at(Context& context) {
         EXPECT_EQ(check.first(context), state == 0 ? "batch_norm.mean" : "batch_norm.variance");
         values[i] = 0;
         context.copy(model.state(state).data(), values.data(), 2 * sizeof(float));
+        context.synchronize();  // before the values, and at last the model, go
       }
     }
   }
