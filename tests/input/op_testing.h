@@ -144,7 +144,7 @@ std::unique_ptr<T> make_op(const std::string& kind, const Spec& options) {
   std::unique_ptr<Op> op = builtin_ops().make({kind, options}, options);
   T* typed = dynamic_cast<T*>(op.get());
   if (typed == nullptr) throw InternalError(kind + " is an op of another sort");
-  op.release();
+  static_cast<void>(op.release());
   return std::unique_ptr<T>(typed);
 }
 

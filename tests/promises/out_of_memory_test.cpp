@@ -18,12 +18,10 @@
 namespace millrace::testing {
 namespace {
 
-using testing_support::add_batch;
 using testing_support::add_rich_files;
 using testing_support::add_rich_stream;
 using testing_support::all_batches;
 using testing_support::Batches;
-using testing_support::begins_with;
 using testing_support::build_graph;
 using testing_support::error_of;
 using testing_support::executors_of_all_sizes;
