@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/text.h"
+#include "millrace/input/run/transform_chain.h"
 
 namespace millrace {
 
@@ -156,12 +156,6 @@ class PatientRun {
 };
 
 }  // namespace
-
-void ChainLink::check(const RowBlock& rows) const {
-  if (rows.size() == 0 || rows.spec() == output.rows) return;
-  throw InternalError(
-      cat(name, " announced rows of (", output.rows.text(), ") and made rows of (", rows.spec().text(), ")"));
-}
 
 void apply_patiently(const ChainLink& link, Chunk& chunk, PatientMemory& memory) {
   PatientRun(link, chunk, memory).run();

@@ -32,6 +32,12 @@ void ChainLink::ask() {
   });
 }
 
+void ChainLink::check(const RowBlock& rows) const {
+  if (rows.size() == 0 || rows.spec() == output.rows) return;
+  throw InternalError(
+      cat(name, " announced rows of (", output.rows.text(), ") and made rows of (", rows.spec().text(), ")"));
+}
+
 std::exception_ptr TransformChain::apply(Chunk& chunk, TaskMemory& memory) const noexcept {
   size_t index = 0;
   std::exception_ptr failure;

@@ -14,6 +14,21 @@
 
 namespace millrace {
 
+struct ChainLink {
+  const Transform* transform = nullptr;
+  std::string name;  // the op's
+  Port output;
+  Transform* reporter = nullptr;  // the same transform, to be told of bad rows; null for a producer
+  Place place = {};               // the op's, in the configuration
+
+  // What the transform says about itself, once ask() has asked. REQUIRES: it is bound.
+  Ahead ahead = {};
+  uint64_t work_bound = 0, note_bytes = 0;
+  void ask();
+  // Throws InternalError if the rows are not what the transform announced.
+  void check(const RowBlock& rows) const;
+};
+
 // Memory that a task keeps from chunk to chunk. Used by one task at a time.
 struct TaskMemory {
   Workspace work;
