@@ -42,8 +42,8 @@ bool is_pipe(const std::string& path) {
 
 MILLRACE_DEFINE_ERROR(OutputStopped, IoError, io);
 
-// A pipe or a terminal is opened once more, so that this program's writes do not block: whether they do is a matter of
-// each opening, while that of the standard stream is other programs' too.
+// Other programs share the opened pipe or terminal behind a standard stream, so its flags must stay as they are. This
+// program opens the pipe or terminal once more: writes to what it opened itself do not block.
 Stream Stream::standard(int number) {
   struct stat status {};
   const int flags = ::fcntl(number, F_GETFL);

@@ -176,7 +176,7 @@ class FilenameQueue final : public NameSource {
   Place place(const RowId& id) const override { return {entries_[id.file]->path, static_cast<int64_t>(id.line)}; }
   bool endless() const override { return !epochs(); }
   uint32_t passes() const override { return static_cast<uint32_t>(epochs().value_or(1)); }
-  // With shards the mean of all passes, each of which has other files.
+  // With shards a pass has other files than the one before: this is the mean over all passes.
   std::optional<uint64_t> pass_size() const override {
     if (!stream_.empty()) return {};
     double bytes = 0;

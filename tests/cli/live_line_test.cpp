@@ -122,7 +122,7 @@ TEST_F(LiveLineTest, QuietShowsNothing) {
   EXPECT_EQ(result.err, "");
 }
 
-// Validations, warnings and the like have lines of their own, which the live line leaves alone.
+// Validations and warnings have lines of their own. The live line never writes over them.
 TEST_F(LiveLineTest, StaysBelowTheLog) {
   folder_.write("judged.yaml",
                 millrace::testing::endless_config() +

@@ -57,7 +57,7 @@ Table table_of(const std::string& csv) {
   return out;
 }
 
-// What is no number is missing.
+// A cell that holds no number is a missing value.
 double number_of(const std::string& cell) {
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);

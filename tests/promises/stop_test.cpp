@@ -54,7 +54,7 @@ Stopper* stopper = nullptr;
 
 const RowSpec kRows = {{{"features", DType::f32, Shape{2}}, {"label", DType::f32, Shape{1}}}};
 
-// The ops below, those of the validation apart.
+// Options of the ops below. `of` tells the validation's ops from the training's.
 struct ProbeOptions {
   std::string of;
   int64_t rows = 0;

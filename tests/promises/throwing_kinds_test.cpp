@@ -86,7 +86,7 @@ class ThrowingKinds : public ::testing::Test {
     const std::string window =
         "  - repeat: {epochs: 2}\n"
         "  - shuffle_batch: {batch_size: 3, min_after_dequeue: 5, allow_smaller_final_batch: true}\n";
-    // Bad rows, of which a saved state knows, are errors in a validation.
+    // Only a saved state with bad rows calls resume_reports(), but bad rows are errors in a validation.
     if (throwing::setting("MILLRACE_TEST_THROWS_IN") != "transform.resume_reports") {
       train("files.yaml", cat(of_files(), changed(), own), judged);
       predict();

@@ -31,7 +31,7 @@ ConfigError cannot_load(const Place& place, std::string_view reason, std::string
   return ConfigError(cat("the plug-in cannot be loaded: ", reason), place, hint);
 }
 
-// The loader does not look whether the file is long enough, and the process dies when it reads what is not there.
+// The loader does not check that the file is long enough: if it is not, the process ends with SIGBUS.
 void check_segments(const std::string& bytes, const Place& place) {
   constexpr const char* kHint = "copy or build it again";
   ElfW(Ehdr) header;

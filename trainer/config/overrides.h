@@ -39,7 +39,7 @@ struct Heeded {
 // The same, but a setting that changes the configuration and nothing of what is heeded is a ConfigError.
 void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog, const Heeded& heeded);
 
-// A map with those of the keys that `config` has.
+// A map with the values that `config` has for these keys.
 Spec only_keys(const Spec& config, std::initializer_list<std::string_view> keys);
 
 // The names of the items of a list of kinds, in order: `name` if it is given, else the kind, with _2, _3, ... if an

@@ -86,7 +86,7 @@ TEST_F(EvaluateCommandTest, TheLogOfATrainingHasItsValidations) {
   EXPECT_TRUE(done["best"]["step"].is_number());
 }
 
-// Of the four rows, those of class 1 weigh three times as much.
+// Rows of class 1 weigh three times as much as the others.
 TEST_F(EvaluateCommandTest, SaysThatRowsAreWeightedAndHowTheyAreNot) {
   folder_.write("w.csv", "1,0,1\n2,0,1\n3,1,3\n4,1,3\n");
   folder_.write("w.yaml",

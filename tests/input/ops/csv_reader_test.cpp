@@ -115,7 +115,7 @@ TEST_F(CsvReaderTest, FindsADifferingHeaderInOrder) {
   EXPECT_EQ(error_of([&] { CsvRun(setup(Spec::map().set("header", true))).reader().check_files(); }), "no error");
 }
 
-// Whatever the records seem to be: those of a compressed file may have one field each.
+// A compressed file may look like records of one field each.
 TEST_F(CsvReaderTest, SaysWhatAFileIsThatHoldsNoText) {
   files_.files = {{"a", "\x1f\x8b\x08\",\n1\n2\n"}, {"b", "1\n"}};
   for (const bool header : {false, true}) {

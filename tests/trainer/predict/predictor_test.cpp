@@ -245,7 +245,7 @@ TEST_F(PredictorTest, OpsThatDoNotKnowBadRowsAreNamed) {
             "keep: the rows do not come from columns of text");
 }
 
-// Batches end where the pipe has nothing more, or before a bad row; the outputs are those of the file, bit by bit.
+// A batch ends if the pipe has nothing more, and before a bad row. A file with the same rows gives the same bits.
 TEST_F(PredictorTest, RowsOfAPipeAreGivenAsTheyCome) {
   const std::string pipe = folder_.path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
