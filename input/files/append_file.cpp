@@ -65,12 +65,7 @@ AppendFile::AppendFile(const std::string& path, bool goes_on) : path_(path), fil
 
 // One write for a line: the system puts it at the end as a whole.
 void AppendFile::append(std::string_view line) {
-  while (!line.empty()) {
-    const ssize_t written = ::write(file_.get(), line.data(), line.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) refuse(path_, errno, path_);
-    line.remove_prefix(static_cast<size_t>(written));
-  }
+  if (const int code = write_all(file_.get(), line); code != 0) refuse(path_, code, path_);
 }
 
 }  // namespace millrace

@@ -130,16 +130,6 @@ void AtomicFile::copy_to_name() {
   if (::fsync(file_.get()) != 0) fail(errno);
 }
 
-int write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return 0;
-}
-
 void check_writable(const std::string& path) { const AtomicFile probe(path); }
 
 }  // namespace millrace

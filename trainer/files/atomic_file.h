@@ -43,9 +43,6 @@ class AtomicFile {
   Descriptor file_;
 };
 
-// Writes all of `bytes`. The result is 0, or the errno of the write that failed.
-int write_all(int descriptor, std::string_view bytes);
-
 // Throws IoError when an AtomicFile for `path` could not be made now. Leaves nothing behind.
 void check_writable(const std::string& path);
 
