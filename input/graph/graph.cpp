@@ -8,6 +8,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
+#include "millrace/input/graph/connections.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/run/chunk_stream.h"
 #include "millrace/input/run/reader_stream.h"
@@ -23,102 +24,6 @@ const Source* source_of(const GraphNode& node) {
 
 bool decodes_text(const GraphNode& node) {
   return node.transform != nullptr && node.ports == std::vector{PortType::text};
-}
-
-bool fits(const GraphNode& node, PortType expected, PortType got) {
-  return expected == got || (node.transform != nullptr && expected == PortType::rows && got == PortType::batches);
-}
-
-// What leads to a graph that works, where `node` needs less than the op before it gives.
-std::string too_far_hint(const GraphNode& node, const GraphNode& before, const std::vector<GraphNode>& nodes) {
-  if (node.row_buffer == nullptr && node.batch_buffer == nullptr) {
-    return cat("remove ", node.name, ": ", before.name, " gives ", to_string(before.output.type), " already");
-  }
-  // Behind a batch there may be transforms.
-  const GraphNode* batching = &before;
-  while (batching->batch_buffer == nullptr) batching = &nodes[batching->inputs.front()];
-  return node.batch_buffer != nullptr ? cat("one op makes the batches: remove ", batching->name, " or ", node.name)
-                                      : cat("put ", node.name, " before ", batching->name);
-}
-
-void check_port(const GraphNode& node, PortType expected, const GraphNode& before, const std::vector<GraphNode>& nodes,
-                const OpRegistry& registry) {
-  const PortType got = before.output.type;
-  if (fits(node, expected, got)) return;
-  throw node.spec.error(
-      cat(node.name, " expects ", to_string(expected), ", but ", before.name, " gives ", to_string(got)),
-      got > expected ? too_far_hint(node, before, nodes)
-                     : kinds_hint(registry, got, expected, "put ", " between them"));
-}
-
-size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::string& name) {
-  std::vector<std::string> earlier;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (i < user) earlier.push_back(nodes[i].name);
-    if (nodes[i].name != name) continue;
-    if (i < user) return i;
-    if (i == user) {
-      throw nodes[user].spec.error(cat(name, " takes from itself"),
-                                   "name an op above it, or leave from out: then it takes from the op before it");
-    }
-    throw nodes[user].spec.error(cat(nodes[user].name, " takes from ", name, ", which does not stand before it"),
-                                 "move it up: an op takes from ops above it");
-  }
-  const std::string near = nearest(name, earlier);
-  throw nodes[user].spec.error(
-      cat(nodes[user].name, " takes from ", quote(name), ", but no op has that name"),
-      near.empty() ? cat("the ops above it are ", join(earlier)) : cat("did you mean ", near, "?"));
-}
-
-// The port of each input. An op that joins has as many as `from` names.
-std::vector<PortType> wanted_ports(const GraphNode& node) {
-  std::vector<PortType> wanted = node.ports;
-  if (!node.joins) return wanted;
-  if (node.from.size() < 2) {
-    throw node.spec.error(cat(node.name, " joins at least two inputs, got ", std::max<size_t>(node.from.size(), 1)),
-                          "name them in from: [a, b]");
-  }
-  wanted.resize(node.from.size(), wanted.front());
-  return wanted;
-}
-
-// Finds the inputs of every op: those that `from` names, else the op before.
-void connect(std::vector<GraphNode>& nodes, const OpRegistry& registry) {
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    GraphNode& node = nodes[i];
-    const std::vector<PortType> wanted = wanted_ports(node);
-    for (const std::string& name : node.from) node.inputs.push_back(find_input(nodes, i, name));
-    if (node.from.empty() && wanted.size() == 1) {
-      if (i == 0) {
-        throw node.spec.error(cat(node.name, " expects ", to_string(wanted[0]), ", but no op stands before it"),
-                              kinds_hint(registry, PortType::none, wanted[0], "put ", " before it"));
-      }
-      node.inputs.push_back(i - 1);
-    }
-    if (node.inputs.size() != wanted.size()) {
-      throw node.spec.error(
-          cat(node.name, " takes ", wanted.empty() ? "no input" : count_of(std::ssize(wanted), "input"), ", got ",
-              node.inputs.size()),
-          wanted.empty() ? "" : "name them in from: [a, b]");
-    }
-  }
-}
-
-// Every output but the last goes to exactly one op.
-void check_uses(const std::vector<GraphNode>& nodes) {
-  std::vector<std::vector<std::string>> users(nodes.size());
-  for (const GraphNode& node : nodes) {
-    for (size_t input : node.inputs) users[input].push_back(node.name);
-  }
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (users[i].size() > 1) {
-      throw nodes[i].spec.error(cat(nodes[i].name, " is used by ", join(users[i]), "; an op's output goes to one op"),
-                                "write the op once for each of them");
-    }
-    if (users[i].empty() && i + 1 < nodes.size()) {
-      throw nodes[i].spec.error(cat("no op uses ", nodes[i].name), "name it in a from, or remove it");
-    }
-  }
 }
 
 // Throws when an op announces two fields of one name.
@@ -199,23 +104,9 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   return *graph.transform_streams.back();
 }
 
-// The ports that the op reads. Throws ConfigError for one that it does not take.
-std::vector<Port> ports_of(const GraphNode& node, const GraphImpl& graph, const OpRegistry& registry) {
-  std::vector<Port> ports;
-  const std::vector<PortType> wanted = wanted_ports(node);
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const GraphNode& before = graph.nodes[node.inputs[i]];
-    check_port(node, wanted[i], before, graph.nodes, registry);
-    ports.push_back(before.output);
-    // A transform of rows may stand behind a batch; it sees rows all the same.
-    if (wanted[i] == PortType::rows) ports.back().type = PortType::rows;
-  }
-  return ports;
-}
-
 // Binds the op, whose inputs are bound.
 void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const GraphArgs& args) {
-  const std::vector<Port> ports = ports_of(node, graph, registry);
+  const std::vector<Port> ports = ports_of(node, graph.nodes, registry);
   const GraphNode* before = node.inputs.empty() ? nullptr : &graph.nodes[node.inputs.front()];
   std::vector<RowStream*> streams;
   if (node.row_buffer != nullptr || node.batch_buffer != nullptr) {
@@ -281,8 +172,7 @@ InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const
   auto impl = std::make_unique<GraphImpl>();
   impl->seed = args.seed;
   impl->nodes = read_graph_list(list, registry, impl->resolved);
-  connect(impl->nodes, registry);
-  check_uses(impl->nodes);
+  connect_ops(impl->nodes, registry);
   for (GraphNode& node : impl->nodes) bind(node, *impl, registry, args);
   check_streams(*impl, *args.files);
   end_with_batches(*impl, registry);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
 #include "tests/input/graph/fake_ops.h"
 
@@ -214,5 +216,27 @@ Spec of(T number) {
   return Spec::of(number);
 }
 inline Spec of(const char* text) { return Spec::of(text); }
+
+// The fake kinds, and the built-in ones, which hints name.
+inline OpRegistry all_kinds() {
+  OpRegistry ops = registry();
+  const OpRegistry builtin = builtin_ops();
+  for (const auto& [kind, entry] : builtin.entries()) ops.add(kind, entry);
+  return ops;
+}
+
+inline InputGraph build(const Spec& list) {
+  return InputGraph::build(list, all_kinds(), {.seed = 1, .files = nullptr});
+}
+
+// The message and the hint of the error that the list has, or "built".
+inline std::string error_of(const Spec& list) {
+  try {
+    build(list);
+  } catch (const Error& error) {
+    return cat(error.message(), error.hint().empty() ? "" : "; ", error.hint());
+  }
+  return "built";
+}
 
 }  // namespace millrace::fake
