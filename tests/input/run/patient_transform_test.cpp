@@ -4,6 +4,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/input/ops/shared/fields.h"
+#include "millrace/input/run/transform_chain.h"
 #include "tests/input/graph/fake_ops.h"
 #include "tests/support/temp_folder.h"
 
