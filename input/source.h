@@ -49,8 +49,8 @@ class MILLRACE_EXPORT Units {
   virtual ~Units() = default;
   // The next unit, or false after the last.
   virtual bool next(Unit& unit) = 0;
-  // Whether next() can answer at once. This can be false if data come over time (a pipe). It is then asked again only
-  // after `wake` was called, by any thread, because next() may be able to answer.
+  // Whether next() can answer at once. This can be false if data come over time (a pipe). If there is a `wake`, ready()
+  // is then asked again only after `wake` was called, by any thread, because next() may be able to answer.
   virtual bool ready() noexcept { return true; }
   virtual void set_wake(const std::function<void()>&) {}
   // Soon ends every wait for data, also the wait of a read that the units asked for. No units come after it. Any thread
@@ -58,8 +58,8 @@ class MILLRACE_EXPORT Units {
   virtual void interrupt() noexcept {}
 };
 
-// The common part of sources of names and sources of rows. next(), rewind() and seek() are called one at a time. The
-// other functions read only what is constant after bind(), so any thread may call them at any time.
+// The common part of sources of names and sources of rows. next(), ready(), rewind() and seek() are called one at a
+// time. The other functions read only what is constant after bind(), so any thread may call them at any time.
 class MILLRACE_EXPORT Source : public Op, public Units {
  public:
   std::vector<PortType> inputs() const override { return {}; }

@@ -77,6 +77,23 @@ ChunkSlot* ChunkScheduler::next() {
   return executor_ == nullptr ? next_inline() : next_planned();
 }
 
+bool ChunkScheduler::waits_for_data() {
+  const MutexLock lock(mutex_);
+  if (executor_ == nullptr) {  // nobody else asks the units
+    if (!lacks_unit()) return false;
+    const MutexUnlock unlocked(mutex_);
+    return !units_.ready();
+  }
+  asks_ = true;
+  while (lacks_unit()) {
+    plan_more(true);
+    if (unready_ && !planning_) break;
+    if (lacks_unit() && planning_) wait_for_first();
+  }
+  asks_ = false;
+  return lacks_unit();
+}
+
 void ChunkScheduler::begin() {
   if (executor_ == nullptr) return;
   const MutexLock lock(mutex_);
@@ -130,7 +147,7 @@ void ChunkScheduler::wait_for_first() {
     const MutexUnlock unlocked(mutex_);
     first_done_->arm();
   }
-  const bool waits = !first_is_done() && !failure_ && !cancelled() && !is_at_end() && (planning_ || !has_room());
+  const bool waits = !consumer_can_go_on() && !cancelled() && (planning_ || !has_room());
   consumer_waits_ = waits;
   {
     const MutexUnlock unlocked(mutex_);
@@ -216,7 +233,7 @@ void ChunkScheduler::decode(Slot& slot, TaskMemory& memory) noexcept {
 // Wakes the consumer if it waits and has something to do.
 void ChunkScheduler::plan_more(bool for_consumer) noexcept {
   for (bool submits = false;;) {
-    const bool wakes = (first_is_done() || failure_ || is_at_end()) && take_wake();
+    const bool wakes = consumer_can_go_on() && take_wake();
     const bool enough = for_consumer && submits && first_is_done();
     Slot* const slot = enough ? nullptr : begin_planning();
     if (slot == nullptr) note_block();

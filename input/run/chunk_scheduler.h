@@ -48,11 +48,9 @@ class ChunkScheduler : private Task {
   // cancel(). An exception that the units throw becomes an error note. Throws the first failure of a task that is not
   // an error in the data; every further call throws it again. REQUIRES: called from inside the executor's run().
   ChunkSlot* next();
-  // Whether next() would have to wait for data that come over time.
-  bool waits_for_data() {
-    const MutexLock lock(mutex_);
-    return first_ == planned_ && !ended_ && !failure_ && !cancelled() && !units_.ready();
-  }
+  // Whether next() would have to wait for data that come over time. To know that, it plans the next unit, or waits for
+  // the task that does. REQUIRES: as next().
+  bool waits_for_data();
   // Begins as many units as there is room for, so that next() waits less. REQUIRES: as next().
   void begin();
   // Throws the failure of a task that next() would throw. Cheap if there is none.
@@ -103,6 +101,14 @@ class ChunkScheduler : private Task {
   void fail(std::exception_ptr failure) noexcept MILLRACE_REQUIRES(mutex_);
   bool first_is_done() const MILLRACE_REQUIRES(mutex_) { return first_ < planned_ && slot_at(first_).done; }
   bool is_at_end() const MILLRACE_REQUIRES(mutex_) { return ended_ && first_ == planned_; }
+  // Whether the next unit is still to be planned.
+  bool lacks_unit() const MILLRACE_REQUIRES(mutex_) {
+    return first_ == planned_ && !ended_ && !failure_ && !cancelled();
+  }
+  // Whether the consumer has what it waits for: a chunk, an error or the end; or an answer, if it asks_ for one.
+  bool consumer_can_go_on() const MILLRACE_REQUIRES(mutex_) {
+    return first_is_done() || failure_ || is_at_end() || (asks_ && !(lacks_unit() && planning_));
+  }
   void note_block() noexcept MILLRACE_REQUIRES(mutex_);
   bool take_wake() noexcept MILLRACE_REQUIRES(mutex_) { return std::exchange(consumer_waits_, false); }
   Slot& slot_at(uint64_t sequence) const MILLRACE_REQUIRES(mutex_) { return slots_.at(sequence); }
@@ -142,6 +148,7 @@ class ChunkScheduler : private Task {
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool asks_ MILLRACE_GUARDED_BY(mutex_) = false;     // the consumer is in waits_for_data()
   bool blocked_ MILLRACE_GUARDED_BY(mutex_) = false;  // since blocked_since_
   Clock::time_point blocked_since_ MILLRACE_GUARDED_BY(mutex_);
   uint64_t blocked_nanoseconds_ MILLRACE_GUARDED_BY(mutex_) = 0;

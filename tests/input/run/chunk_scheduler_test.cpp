@@ -33,11 +33,14 @@ struct HarnessOf {
                                {.transform = &step, .name = "step", .output = port}}),
         scheduler(source, chain, false) {}
 
-  // All values in order, until the end.
-  std::vector<int64_t> read(Executor* executor, int64_t consumer_spin = 0) {
+  // All values in order, until the end. If it `asks`, it first asks whether they have to be waited for.
+  std::vector<int64_t> read(Executor* executor, int64_t consumer_spin = 0, bool asks = false) {
     std::vector<int64_t> out;
     const auto body = [&] {
-      while (const ChunkSlot* ready = scheduler.next()) {
+      for (;;) {
+        if (asks) waited += scheduler.waits_for_data() ? 1 : 0;
+        const ChunkSlot* const ready = scheduler.next();
+        if (ready == nullptr) break;
         for (int64_t row = 0; row < ready->chunk.rows.size(); ++row) out.push_back(value(ready->chunk.rows, row));
         fake::spin(out.size(), consumer_spin);
       }
@@ -54,6 +57,7 @@ struct HarnessOf {
   Step step;
   Port port;
   TransformChain chain;
+  int64_t waited = 0;  // how often read() had to
   ChunkScheduler scheduler;
 };
 using Harness = HarnessOf<Integers>;
@@ -297,7 +301,7 @@ TEST(ChunkScheduler, HoldsNoLockWhileTheUnitsAreAsked) {
     harness.source.on_next = look;
     harness.source.on_ready = look;
     harness.scheduler.start(executor.get(), {30, 0});
-    EXPECT_EQ(harness.read(executor.get()), counted(100)) << threads;
+    EXPECT_EQ(harness.read(executor.get(), 0, true), counted(100)) << threads;
   }
 }
 
@@ -374,6 +378,96 @@ TEST(ChunkScheduler, OneThreadAtATimeAsksTheUnits) {
   harness.scheduler.start(&executor, {50, 0});
   EXPECT_EQ(harness.read(&executor, 1000), counted(5000));
   EXPECT_EQ(together, 0);
+}
+
+// Between two chunks the consumer asks whether there are data, while tasks plan.
+TEST(ChunkScheduler, TheConsumerAsksTheUnitsInItsTurn) {
+  for (int threads : {1, 2, 8}) {
+    Executor executor(threads);
+    WatchedHarness harness({.rows = 3000, .unit_rows = 1});
+    std::atomic<int> inside{0}, together{0};
+    const auto enter = [&] {
+      if (++inside > 1) ++together;
+      for (int i = 0; i < 3; ++i) std::this_thread::yield();
+      --inside;
+      return true;
+    };
+    harness.source.on_next = enter;
+    harness.source.on_ready = enter;
+    harness.scheduler.start(&executor, {0, 0});
+    EXPECT_EQ(harness.read(&executor, 0, true), counted(3000)) << threads;
+    EXPECT_EQ(together, 0);
+    EXPECT_EQ(harness.waited, 0) << "the units are always ready";
+    executor.run([&] { EXPECT_FALSE(harness.scheduler.waits_for_data()) << "the end needs no wait"; });
+  }
+}
+
+TEST(ChunkScheduler, KnowsThatItWaitsForDataUntilItIsWoken) {
+  Executor executor(2);
+  WatchedHarness harness({.rows = 5, .unit_rows = 1});
+  std::atomic<int> asked{0}, there{1};
+  harness.source.on_ready = [&] {
+    ++asked;
+    return there > 0;
+  };
+  harness.source.on_next = [&] { --there; };
+  harness.scheduler.start(&executor, {});
+  executor.run([&] {
+    for (int64_t unit = 0; unit < 5; ++unit) {
+      EXPECT_FALSE(harness.scheduler.waits_for_data());
+      ASSERT_TRUE(harness.scheduler.next());
+      EXPECT_TRUE(harness.scheduler.waits_for_data());
+      const int before = asked;
+      EXPECT_TRUE(harness.scheduler.waits_for_data());
+      EXPECT_EQ(asked, before) << "nothing woke it";
+      ++there;
+      harness.source.wake();
+    }
+    EXPECT_FALSE(harness.scheduler.waits_for_data());
+    EXPECT_FALSE(harness.scheduler.next());
+    EXPECT_FALSE(harness.scheduler.waits_for_data());
+  });
+}
+
+TEST(ChunkScheduler, UnitsThatComeWhileItAsksAreNotLost) {
+  for (int threads : {1, 2, 5}) {
+    Executor executor(threads);
+    WatchedHarness harness({.rows = 500, .unit_rows = 1});
+    std::atomic<int> there{0};
+    std::atomic<bool> over{false};
+    harness.source.on_ready = [&] {
+      std::this_thread::yield();
+      return there > 0;
+    };
+    harness.source.on_next = [&] { --there; };
+    harness.scheduler.start(&executor, {20, 0});
+    std::thread feeder([&] {
+      while (!over) {
+        if (there == 0) {
+          ++there;
+          harness.source.wake();
+        }
+        std::this_thread::yield();
+      }
+    });
+    EXPECT_EQ(harness.read(&executor, 0, true), counted(500)) << threads;
+    over = true;
+    feeder.join();
+  }
+}
+
+TEST(ChunkScheduler, IsCancelledWhileItAsksForData) {
+  for (int threads : {0, 1, 3}) {
+    const auto executor = threads > 0 ? std::make_unique<Executor>(threads) : nullptr;
+    WatchedHarness harness({.rows = 1000, .unit_rows = 4});
+    std::atomic<int> calls{0};
+    harness.source.on_ready = [&] {
+      if (++calls == 20) harness.scheduler.cancel();
+      return true;
+    };
+    harness.scheduler.start(executor.get(), {});
+    EXPECT_LT(harness.read(executor.get(), 0, true).size(), 1000u);
+  }
 }
 
 TEST(ChunkScheduler, StartsAndStopsAThousandTimes) {
