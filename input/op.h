@@ -128,6 +128,7 @@ enum class Side : uint8_t { trained, held_out, all };
 
 // If bad rows stay among the others (GraphArgs::bad_rows_stay), the op that decodes text gives rows this field of one
 // text: why the row is bad; empty if it is good. The other fields of a bad row have what could be read, else nothing.
+// No other field may have this name.
 inline constexpr std::string_view kRowError = "(error)";
 
 class NameSource;

@@ -36,6 +36,14 @@ void check_names(const std::string& op, const RowSpec& rows) {
   }
 }
 
+// Throws if an op gives a field that has the name of kRowError, and is another.
+void check_error_field(const std::string& op, const RowSpec& rows, bool bad_rows_stay) {
+  const int field = rows.find(kRowError);
+  if (field < 0 || (bad_rows_stay && rows.fields[static_cast<size_t>(field)].text)) return;
+  throw ConfigError(cat(op, " gives a field that is called ", quote(kRowError)), {},
+                    "this name says what is wrong with a row: choose another");
+}
+
 // Throws where two ops read data that can be read only once.
 void check_streams(const GraphImpl& graph, FileSystem& files) {
   std::vector<std::string> paths;
@@ -61,7 +69,8 @@ size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>
                      .name = node.name,
                      .output = node.output,
                      .reporter = node.transform,
-                     .place = node.spec.place()});
+                     .place = node.spec.place(),
+                     .patient = graph.nodes[node.inputs.front()].output.rows.find(kRowError) >= 0});
   }
   std::reverse(links.begin(), links.end());
   return last;
@@ -125,6 +134,7 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
                                  .streams = streams,
                                  .host = &graph.host});
     check_names(node.name, output.rows);
+    check_error_field(node.name, output.rows, args.bad_rows_stay);
     if (output.text != nullptr && output.text->format == nullptr) {
       throw InternalError(cat("bind() of ", node.kind, " gives text without a format"));
     }

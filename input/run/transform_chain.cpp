@@ -64,7 +64,7 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   const PortType input = index == 0 ? input_ : links_[index - 1].output.type;
   const bool has_rows = input == PortType::rows || input == PortType::batches;
   try {
-    if (has_rows && chunk.rows.spec().find(kRowError) >= 0) {
+    if (link.patient) {
       apply_patiently(link, chunk, memory.patient);
     } else {
       link.transform->apply(chunk);

@@ -20,6 +20,7 @@ struct ChainLink {
   Port output;
   Transform* reporter = nullptr;  // the same transform, to be told of bad rows; null for a producer
   Place place = {};               // the op's, in the configuration
+  bool patient = false;           // bad rows are among the rows that it gets, which have the field kRowError
 
   // What the transform says about itself, once ask() has asked. REQUIRES: it is bound.
   Ahead ahead = {};

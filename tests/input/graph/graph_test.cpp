@@ -105,6 +105,32 @@ TEST(InputGraph, ListsTheFilesOfEverySource) {
             (std::vector<std::string>{"b", "a", "b.labels", "a.labels"}));
 }
 
+// Gives its rows a field that has the name of kRowError.
+class Erring final : public fake::Step {
+ public:
+  explicit Erring(fake::StepOptions options) : Step(options) {}
+  Port bind(const BindArgs& args) override {
+    Port port = args.inputs.front();
+    port.rows.fields.front().name = kRowError;
+    return port;
+  }
+};
+
+TEST(InputGraph, RefusesAFieldThatOnlyLooksLikeThatOfBadRows) {
+  OpRegistry ops = fake::all_kinds();
+  ops.add<Erring>("erring");
+  for (const bool bad_rows_stay : {false, true}) {
+    try {
+      InputGraph::build(list({op("integers"), op("erring"), op("group")}), ops,
+                        {.seed = 1, .bad_rows_stay = bad_rows_stay});
+      FAIL();
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.message(), "input[1]: erring gives a field that is called \"(error)\"");
+      EXPECT_EQ(error.hint(), "this name says what is wrong with a row: choose another");
+    }
+  }
+}
+
 TEST(InputGraph, CollectsWarnings) {
   const InputGraph graph = build(list({op("integers"), op("group", {{"batch_size", of(13)}})}));
   EXPECT_EQ(graph.warnings(), (std::vector<std::string>{"group: 13 is unlucky"}));

@@ -147,6 +147,20 @@ TEST_F(TransformChainTest, RefusesRowsThatWereNotAnnounced) {
   EXPECT_EQ(text_of(failure), "internal: odd announced rows of (x: int64 (1)) and made rows of (y: float32 (1))");
 }
 
+TEST_F(TransformChainTest, GoesByTheLinkWhetherBadRowsStay) {
+  RowSpec rows = fake::integer_rows();
+  rows.fields.front().name = kRowError;
+  const Step step({.add = 5});
+  const Port output = {.type = PortType::rows, .format = {}, .rows = rows};
+  Chunk chunk;
+  chunk.rows.configure(rows, 2);
+  chunk.rows.resize(2);
+  value(chunk.rows, 0) = value(chunk.rows, 1) = 3;
+  const TransformChain chain(PortType::rows, {{.transform = &step, .name = "step", .output = output}});
+  EXPECT_EQ(chain.apply(chunk, memory_), nullptr);
+  EXPECT_EQ(value(chunk.rows, 1), 8) << "a number, whatever its name";
+}
+
 TEST_F(TransformChainTest, TakesTextAndSpareMemoryBack) {
   class Text : public ChunkText {
     void extend() override {}
