@@ -84,13 +84,11 @@ bool ChunkScheduler::waits_for_data() {
     const MutexUnlock unlocked(mutex_);
     return !units_.ready();
   }
-  asks_ = true;
   while (lacks_unit()) {
     plan_more(true);
     if (unready_ && !planning_) break;
-    if (lacks_unit() && planning_) wait_for_first();
+    if (lacks_unit()) wait_for_first(true);
   }
-  asks_ = false;
   return lacks_unit();
 }
 
@@ -123,7 +121,7 @@ ChunkScheduler::Slot* ChunkScheduler::next_planned() {
     if (failure_) raise_failure();
     if (cancelled() || is_at_end()) return nullptr;
     if (!first_is_done()) {
-      wait_for_first();
+      wait_for_first(false);
     } else if (slot_at(first_).confirmed) {
       return hand_on_first();
     } else {
@@ -140,13 +138,14 @@ ChunkScheduler::Slot* ChunkScheduler::hand_on_first() {
   return current_;
 }
 
-void ChunkScheduler::wait_for_first() {
+void ChunkScheduler::wait_for_first(bool asks) {
   const auto start = Clock::now();
   TraceRange range(chain_.trace(), "wait", "wait for chunk", start);
   {
     const MutexUnlock unlocked(mutex_);
     first_done_->arm();
   }
+  asks_ = asks;
   const bool waits = !consumer_can_go_on() && !cancelled() && (planning_ || !has_room());
   consumer_waits_ = waits;
   {

@@ -114,7 +114,7 @@ class ChunkScheduler : private Task {
   Slot& slot_at(uint64_t sequence) const MILLRACE_REQUIRES(mutex_) { return slots_.at(sequence); }
   // These release the mutex while they wait, plan or decode.
   void plan_more(bool for_consumer) noexcept MILLRACE_REQUIRES(mutex_);
-  void wait_for_first() MILLRACE_REQUIRES(mutex_);
+  void wait_for_first(bool asks) MILLRACE_REQUIRES(mutex_);
   void run_here(Slot& slot, uint64_t sequence) MILLRACE_REQUIRES(mutex_);
   Slot* next_inline() MILLRACE_REQUIRES(mutex_);
   Slot* next_planned() MILLRACE_REQUIRES(mutex_);
@@ -148,7 +148,7 @@ class ChunkScheduler : private Task {
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
-  bool asks_ MILLRACE_GUARDED_BY(mutex_) = false;     // the consumer is in waits_for_data()
+  bool asks_ MILLRACE_GUARDED_BY(mutex_) = false;     // it waits in waits_for_data()
   bool blocked_ MILLRACE_GUARDED_BY(mutex_) = false;  // since blocked_since_
   Clock::time_point blocked_since_ MILLRACE_GUARDED_BY(mutex_);
   uint64_t blocked_nanoseconds_ MILLRACE_GUARDED_BY(mutex_) = 0;
