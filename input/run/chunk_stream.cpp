@@ -30,7 +30,7 @@ RowSpan ChunkStream::next_rows(int64_t at_most) {
 }
 
 // Goes past chunks that give no row.
-bool ChunkStream::ready() {
+bool ChunkStream::rows_ready() {
   while (!cancelled()) {
     if (cursor_.inside()) {
       if (cursor_.has_next()) return true;

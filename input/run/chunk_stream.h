@@ -16,13 +16,13 @@ class ChunkStream : public SourceStream {
   ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
               std::vector<ChainLink> links);
 
-  bool ready() override;
   const ChunkScheduler& scheduler() const { return scheduler_; }
   uint64_t memory_bound(int threads) const override { return scheduler_bound({ahead_.rows, tasks(threads)}); }
 
  private:
   void start_tasks(Executor* executor) override;
   RowSpan next_rows(int64_t at_most) override;
+  bool rows_ready() override;
   void restart() override;
   void save_position(State& state) const override;
   uint32_t restore_position(const State& state) override;

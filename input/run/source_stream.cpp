@@ -52,6 +52,16 @@ RowSpan SourceStream::pull(int64_t at_most) {
   }
 }
 
+bool SourceStream::ready() {
+  if (failure_ || ended_) return true;
+  try {
+    return rows_ready();
+  } catch (...) {
+    failure_ = std::current_exception();
+    return true;
+  }
+}
+
 std::optional<double> SourceStream::share() const {
   if (ended_) return 1;
   return attributed(source_, [&]() -> std::optional<double> {

@@ -34,6 +34,8 @@ class SourceStream : public RowStream {
   void start(Executor* executor, const StreamEvents* events, Trace* trace = nullptr);
 
   RowSpan pull(int64_t at_most) override;
+  // An error that it meets is thrown by the next pull().
+  bool ready() final;
   void rewind(uint32_t run) override;
   bool has_source(uint32_t source) const override { return source == source_index_; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
@@ -77,6 +79,8 @@ class SourceStream : public RowStream {
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // The rows of the next pull(); none at the end of the run and after cancel().
   virtual RowSpan next_rows(int64_t at_most) = 0;
+  // Whether next_rows() answers at once; see ready().
+  virtual bool rows_ready() { return true; }
   // Stops, and forgets what was read ahead. The source begins a run after that.
   virtual void restart() = 0;
   // Sets "position" to numbers that say where the stream stands after a row; the first number is the pass.

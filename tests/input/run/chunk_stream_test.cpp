@@ -63,11 +63,13 @@ struct Integral {
     stream.start(executor, &events);
   }
 
-  // Pulls up to `rows` rows, `at_most` at a time; the error ends it.
-  const Story& read(int64_t rows = INT64_MAX, int64_t at_most = 5) {
+  // Pulls up to `rows` rows, `at_most` at a time; the error ends it. If it `asks`, it first asks whether they are
+  // there.
+  const Story& read(int64_t rows = INT64_MAX, int64_t at_most = 5, bool asks = false) {
     run(where, [&] {
       try {
         while (rows > 0) {
+          if (asks) EXPECT_NO_THROW(EXPECT_TRUE(stream.ready()));
           const RowSpan span = stream.pull(std::min(rows, at_most));
           if (!span) break;
           for (int64_t i = 0; i < span.count; ++i) story.values.push_back(value(*span.block, span.begin + i));
@@ -129,6 +131,18 @@ TEST(ChunkStream, ALimitOfBadRowsIsAsExactAsTheOrder) {
               "integers:31: a bad multiple (bad row 4 of the run; max_bad_rows is 3); repair the data, or raise "
               "max_bad_rows");
     EXPECT_EQ(integral.step.reported, (std::vector<std::string>{"0", "10", "20", "30"}));
+  }
+}
+
+TEST(ChunkStream, AnErrorThatReadyMeetsIsThePulls) {
+  for (const auto& executor : executors()) {
+    Integral integral({.rows = 100, .unit_rows = 8}, {.bad_every = 10, .max_bad = 3}, executor.get());
+    for (int round = 0; round < 2; ++round) {
+      integral.read(INT64_MAX, 5, true);
+      EXPECT_EQ(integral.story.values.back(), 29);
+      EXPECT_NE(integral.story.error.find("a bad multiple (bad row 4 of the run;"), std::string::npos);
+      EXPECT_EQ(integral.step.reported, (std::vector<std::string>{"0", "10", "20", "30"})) << "each once";
+    }
   }
 }
 
