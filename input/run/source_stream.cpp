@@ -18,6 +18,14 @@ std::vector<ChainLink> with_producer(RowSource& source, const std::string& name,
   return links;
 }
 
+std::optional<double> run_size(const RowSource& source) {
+  return attributed(source, [&]() -> std::optional<double> {
+    const std::optional<uint64_t> size = source.endless() ? std::nullopt : source.pass_size();
+    if (!size) return {};
+    return static_cast<double>(*size) * source.passes();
+  });
+}
+
 }  // namespace
 
 SourceStream::SourceStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
@@ -26,6 +34,7 @@ SourceStream::SourceStream(RowSource& source, uint32_t source_index, std::string
       source_index_(source_index),
       name_(std::move(name)),
       text_(source_port.type == PortType::text),
+      run_size_(run_size(source)),
       chain_(PortType::none, with_producer(source, name_, source_port, std::move(links))) {}
 
 void SourceStream::start(Executor* executor, const StreamEvents* events, Trace* trace) {
@@ -64,12 +73,8 @@ bool SourceStream::ready() {
 
 std::optional<double> SourceStream::share() const {
   if (ended_) return 1;
-  return attributed(source_, [&]() -> std::optional<double> {
-    const std::optional<uint64_t> size = source_.endless() ? std::nullopt : source_.pass_size();
-    if (!size) return {};
-    const double all = static_cast<double>(*size) * source_.passes();
-    return all > 0 ? std::min(static_cast<double>(passed_) / all, 1.0) : 0;
-  });
+  if (!run_size_) return {};
+  return *run_size_ > 0 ? std::min(static_cast<double>(passed_) / *run_size_, 1.0) : 0;
 }
 
 void SourceStream::enter_pass(uint32_t pass) {

@@ -107,6 +107,7 @@ class SourceStream : public RowStream {
   const uint32_t source_index_;
   const std::string name_;
   const bool text_;
+  const std::optional<double> run_size_;  // as Source::pass_size(), of a run
   TransformChain chain_;
   NoteLog log_;
   Ahead ahead_;

@@ -64,6 +64,30 @@ TEST(SourceStream, StaysAtItsEndAndAtAFailure) {
   EXPECT_EQ(stream.calls, 2);
 }
 
+// A source with many files adds up their sizes.
+TEST(SourceStream, AsksForTheSizeOfItsDataOnce) {
+  class Sized : public Integers {
+   public:
+    using Integers::Integers;
+    std::optional<uint64_t> pass_size() const override { return ++asked, 5; }
+    uint32_t passes() const override { return 4; }
+    mutable int asked = 0;
+  };
+  class Passing : public Told {
+   public:
+    using Told::Told;
+    void pass_over(uint64_t rows) { passed_ += rows; }
+  };
+  Sized source({.rows = 5, .passes = 4});
+  Passing stream(source);
+  EXPECT_EQ(stream.share(), 0);
+  stream.pass_over(5);
+  EXPECT_EQ(stream.share(), 0.25);
+  stream.pass_over(10);
+  EXPECT_EQ(stream.share(), 0.75);
+  EXPECT_EQ(source.asked, 1);
+}
+
 TEST(SourceStream, ACancelledStreamHasNotEnded) {
   Integers source({.rows = 5});
   Told stream(source);
