@@ -232,9 +232,9 @@ void ChunkScheduler::decode(Slot& slot, TaskMemory& memory) noexcept {
 // Wakes the consumer if it waits and has something to do.
 void ChunkScheduler::plan_more(bool for_consumer) noexcept {
   for (bool submits = false;;) {
-    const bool wakes = consumer_can_go_on() && take_wake();
     const bool enough = for_consumer && submits && first_is_done();
     Slot* const slot = enough ? nullptr : begin_planning();
+    const bool wakes = consumer_can_go_on() && take_wake();  // also because there was no memory to plan
     if (slot == nullptr) note_block();
     if (slot == nullptr && !wakes && !submits) return;
     NextUnit next;
