@@ -306,7 +306,7 @@ uint64_t InputGraph::memory_bound(int threads) const {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
     bytes += link.work_bound;
   }
-  return bytes + 2 * static_cast<uint64_t>(batch_size) * row_bytes;
+  return bytes + (1 + spare_blocks(impl_->batch_links)) * static_cast<uint64_t>(batch_size) * row_bytes;
 }
 
 }  // namespace millrace

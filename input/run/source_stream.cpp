@@ -206,11 +206,11 @@ uint64_t SourceStream::scheduler_bound(const Ahead& ahead) const {
     work_bytes += link.work_bound;
     note_bytes = std::max(note_bytes, link.note_bytes);
   }
-  // Blocks grow by doubling; every task may hold a spare block besides its chunk.
+  // Blocks grow by doubling.
   const uint64_t block_bytes = 2 * chunk.rows * row_bytes;
   const uint64_t chunk_bytes = block_bytes + chunk.records * note_bytes;
   return static_cast<uint64_t>(ahead.rows) * (2 * row_bytes + note_bytes) + (at_once + 2) * chunk_bytes +
-         (at_once + 1) * (work_bytes + block_bytes);
+         (at_once + 1) * (work_bytes + spare_blocks(chain_.links()) * block_bytes);
 }
 
 }  // namespace millrace

@@ -90,6 +90,10 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   range.end(end);
 }
 
+uint64_t spare_blocks(const std::vector<ChainLink>& links) {
+  return std::ranges::any_of(links, &ChainLink::patient) ? 3 : 1;
+}
+
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows) {
   for (const ChainLink& link : links) {
     ahead.rows += link.ahead.rows * rows;

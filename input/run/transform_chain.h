@@ -78,6 +78,9 @@ class TransformChain {
   Trace* trace_ = nullptr;
 };
 
+// How many blocks of rows a task holds at most, besides its chunk: the spare one, and PatientMemory if a link uses it.
+uint64_t spare_blocks(const std::vector<ChainLink>& links);
+
 // Adds what the links allow to `ahead`, which is what the op after them allows; a row of a link counts as `rows` rows.
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows = 1);
 

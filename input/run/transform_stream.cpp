@@ -157,7 +157,8 @@ uint64_t TransformStream::memory_bound() const {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes());
     work_bytes += link.work_bound;
   }
-  return 2 * static_cast<uint64_t>(rows_at_once_) * (row_bytes + sizeof(RowId)) + work_bytes;
+  const uint64_t blocks = 1 + spare_blocks(chain_.links());
+  return blocks * static_cast<uint64_t>(rows_at_once_) * (row_bytes + sizeof(RowId)) + work_bytes;
 }
 
 }  // namespace millrace

@@ -8,15 +8,17 @@ namespace millrace {
 namespace {
 
 using fake::Integers;
+using fake::Step;
 
 // A stream of nothing but its calls: next_rows() does what the test says.
 class Told : public SourceStream {
  public:
-  explicit Told(RowSource& source)
-      : SourceStream(source, 4, "told", {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()}, {}) {
+  explicit Told(RowSource& source, std::vector<ChainLink> links = {})
+      : SourceStream(source, 4, "told", port(), std::move(links)) {
     rows.configure(fake::integer_rows(), 1);
     rows.resize(1);
   }
+  static Port port() { return {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()}; }
   uint64_t memory_bound(int threads) const override { return scheduler_bound({ahead_.rows, tasks(threads)}); }
 
   // What each further call gives: a row of this pass; none: the end.
@@ -171,6 +173,15 @@ TEST(SourceStream, BoundsASchedulerByItsRowsAndTasks) {
   EXPECT_EQ(bound(100, 2, 8) - bound(0, 2, 8), 2 * 100 * row);
   EXPECT_EQ(bound(0, 3, 8) - bound(0, 2, 8), 2 * 2 * 10 * row);
   EXPECT_EQ(bound(0, 0, 8), bound(0, 9, 8)) << "0 is as many as there are";
+
+  // A task that keeps bad rows among the others holds two more blocks.
+  const Step step({});
+  const auto bound_of = [&](bool patient) {
+    Told with(source, {{.transform = &step, .name = "step", .output = Told::port(), .patient = patient}});
+    with.set_ahead(0, 2);
+    return with.memory_bound(8);
+  };
+  EXPECT_EQ(bound_of(true) - bound_of(false), (2 + 1) * 2 * 2 * 10 * row);
 }
 
 }  // namespace

@@ -144,6 +144,9 @@ TEST(TransformStream, GoesOnFromEveryRowAndBeforeAnError) {
 TEST(TransformStream, BoundsItsMemory) {
   Harness harness({});
   EXPECT_EQ(harness.stream.memory_bound(), 2 * 1024 * (64 + sizeof(RowId)));
+  TransformStream patient(harness.input, {"integers"}, fake::integer_rows(),
+                          {{.transform = &harness.step, .name = "step", .output = rows_port(), .patient = true}}, {});
+  EXPECT_EQ(patient.memory_bound(), 4 * 1024 * (64 + sizeof(RowId)));
 }
 
 // What `pull` gives or throws.
