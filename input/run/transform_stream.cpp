@@ -135,8 +135,8 @@ void TransformStream::restore(const State& state) {
     return;
   }
   const int64_t rows = std::ssize(taken_);
-  if (taken_.size() > kRowsAtOnce) {
-    throw DataError(cat("the saved state has ", count_of(rows, "row"), " where ", kRowsAtOnce, " are taken at most"));
+  if (rows > rows_at_once_) {
+    throw DataError(cat("the saved state has ", count_of(rows, "row"), " where ", rows_at_once_, " are taken at most"));
   }
   chunk_.reset({});
   chunk_.rows.configure(input_rows_, rows);

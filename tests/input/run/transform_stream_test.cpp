@@ -7,6 +7,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/input/run/chunk_stream.h"
+#include "millrace/input/run/row_ids.h"
 #include "tests/input/graph/fake_ops.h"
 #include "tests/support/temp_folder.h"
 
@@ -139,6 +140,18 @@ TEST(TransformStream, GoesOnFromEveryRowAndBeforeAnError) {
       EXPECT_EQ(second.stream.bad_rows(), whole.stream.bad_rows());
     }
   }
+}
+
+TEST(TransformStream, RefusesAStateOfMoreRowsThanItTakes) {
+  Harness harness({});
+  const RowSpec wide = {{{.name = "x", .dtype = DType::i64, .shape = Shape({10000})}}};
+  TransformStream stream(harness.input, {"integers"}, wide,
+                         {{.transform = &harness.step, .name = "step", .output = rows_port()}}, {});
+  State state;
+  harness.stream.save(state);
+  save_ids(state, "taken", std::vector<RowId>(4));
+  EXPECT_EQ(error_of<DataError>([&] { stream.restore(state); }),
+            "the saved state has 4 rows where 3 are taken at most");
 }
 
 TEST(TransformStream, BoundsItsMemory) {
