@@ -336,6 +336,7 @@ PipelineTimes Pipeline::times() const {
 
 State Pipeline::save() const {
   const Impl& impl = *impl_;
+  if (impl.options.pieces) throw InternalError("the state of an input cannot be saved if batches come in pieces");
   if (impl.cut_off) {
     throw InternalError("the input's state cannot be saved: its last batch was cut off by an error or by cancel()", {},
                         "save between two batches");

@@ -181,7 +181,8 @@ class MILLRACE_EXPORT Pipeline {
 
   // The state after the last batch. After restore(), a new pipeline of the same graph goes on from there, with any
   // number of threads. Options that only decide how fast rows come may differ. Throws InternalError if an error or
-  // cancel() cut a batch off: the graph then no longer stands right after the last batch.
+  // cancel() cut a batch off: the graph then no longer stands right after the last batch. Throws it also if batches
+  // come in pieces.
   State save() const;
   // REQUIRES: next() was not called yet. Throws DataError if files or configuration differ from what was saved.
   void restore(const State& state);

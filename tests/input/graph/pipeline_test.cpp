@@ -8,6 +8,7 @@
 #include "millrace/input/catalog.h"
 #include "tests/input/graph/fake_graph.h"
 #include "tests/support/host_mode.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -237,6 +238,9 @@ TEST(Pipeline, SavesAndRestoresOnlyBetweenBatches) {
   Pipeline failed(build(list({op("integers"), op("step", {{"fail_at", of(5)}}), op("group")})), {});
   batches_of(failed);
   EXPECT_THROW(failed.save(), InternalError);
+  Pipeline pieces(build(list({op("integers"), op("group")})), {.pieces = true});
+  EXPECT_EQ(error_of<InternalError>([&] { pieces.save(); }),
+            "the state of an input cannot be saved if batches come in pieces");
   Pipeline running(build(list({op("integers"), op("group")})), {});
   const State state = running.save();
   batches_of(running, 1);
