@@ -8,13 +8,12 @@ namespace millrace {
 
 namespace {
 
-// Failures of the machine are told at once, even when the task may have begun in the middle of a record.
-bool is_of_the_machine(const std::exception_ptr& failure) {
+// A read that failed is told at once, even if the task may have begun in the middle of a record. Whatever else fails,
+// such as memory that runs out, may come from that wrong beginning.
+bool is_of_a_read(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const IoError&) {
-    return true;
-  } catch (const DeviceError&) {
     return true;
   } catch (...) {
     return false;
@@ -345,7 +344,7 @@ void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
   for (size_t link = 0; link < memory.done.size(); ++link) {
     work_[link] += std::exchange(memory.done[link], {});
   }
-  if (slot.failure && is_of_the_machine(slot.failure)) fail(slot.failure);
+  if (slot.failure && is_of_a_read(slot.failure)) fail(slot.failure);
   join_chunks();
 }
 

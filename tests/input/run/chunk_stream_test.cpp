@@ -420,6 +420,29 @@ TEST(ChunkStreamText, AWrongGuessIsNoError) {
   }
 }
 
+TEST(ChunkStreamText, AfterAWrongGuessOnlyAFailedReadIsAnError) {
+  const std::string file = "header\n\"\n2\n\"\n5\n6\n7\n8\n9\n";
+  Executor executor(2);
+  for (const auto& [failure, error] : {std::pair(std::make_exception_ptr(IoError("broken")), "broken"),
+                                       {std::make_exception_ptr(DeviceError("gone")), ""},
+                                       {std::make_exception_ptr(std::bad_alloc()), ""}}) {
+    Textual textual({file}, 8, &executor);
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool guessed = false;  // guarded by mutex
+    textual.source.on_task([&](const Unit& unit) {
+      std::unique_lock lock(mutex);
+      guessed = guessed || !unit.exact;
+      changed.notify_all();
+      if (!unit.exact) std::rethrow_exception(failure);
+      if (unit.begin == 0) changed.wait_for(lock, std::chrono::seconds(20), [&] { return guessed; });
+    });
+    textual.read();
+    EXPECT_EQ(textual.error, error);
+    if (textual.error.empty()) EXPECT_EQ(textual.found, expected_records({file}));
+  }
+}
+
 TEST(ChunkStreamText, FetchesRecordsAgain) {
   const std::vector<std::string> files = {fake::random_text(1, 20), fake::random_text(2, 20)};
   Textual textual(files, 64, nullptr);
