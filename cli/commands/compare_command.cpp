@@ -98,8 +98,12 @@ int run_compare(const CompareArguments& arguments, Session& session) {
   if (!found) return exit_code_of_signal(session.signals.received());
   try {
     write_comparison(arguments, *found);
-  } catch (const Error&) {
-    print_comparison(arguments, *found, session.out);
+  } catch (...) {
+    try {
+      print_comparison(arguments, *found, session.out);
+    } catch (...) {
+      // Only the failure that came first is reported.
+    }
     throw;
   }
   print_comparison(arguments, *found, session.out);

@@ -63,6 +63,20 @@ TEST_F(CompareCommandTest, ASignalWhileResultsAreWrittenLosesNoFile) {
   }
 }
 
+TEST_F(CompareCommandTest, AFileThatCannotBeWrittenIsAnErrorEvenIfNobodyReads) {
+  std::vector<std::string> words = {"/bin/bash", "-c", "ulimit -f 0 && exec \"$@\"", "limited"};
+  for (std::string& word :
+       millrace::testing::trainer_words({"compare", "small.yaml", "--set", "compare.rounds=2", "--set",
+                                         "compare.warm_up=1", "--quiet", "--html", "out.html"})) {
+    words.push_back(std::move(word));
+  }
+  millrace::testing::Command command(words, {.folder = folder_.path()});
+  command.close_out();
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 74);
+  EXPECT_EQ(result.err, "error: out.html: cannot write: File too large\n");
+}
+
 TEST_F(CompareCommandTest, RefusesDataThatComeOnce) {
   const CommandResult result = run({"--set", "input.filename_queue.files=-", "--set", "input.filename_queue.epochs=1"});
   EXPECT_EQ(result.exit_code, 78);
