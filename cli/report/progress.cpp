@@ -115,7 +115,11 @@ void Progress::go_on(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     ended_.wait_for(mutex_, stop, kTick, [] { return false; });
     const double quiet = std::chrono::duration<double>(Clock::now() - told_).count();
-    if (!stop.stop_requested() && (quiet >= kQuietSeconds || stopping_.load())) show();
+    try {
+      if (!stop.stop_requested() && (quiet >= kQuietSeconds || stopping_.load())) show();
+    } catch (...) {
+      // There was no memory: the line is then as old as before.
+    }
   }
 }
 

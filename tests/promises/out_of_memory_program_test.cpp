@@ -2,6 +2,7 @@
 // told that memory ran out, and nothing ends the process. Calls of libraries (LibraryCall) are spared.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,8 +11,10 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "millrace/c.h"
+#include "millrace/cli/report/progress.h"
 #include "millrace/cli/run.h"
 #include "millrace/core/text.h"
 #include "tests/support/allocation_counter.h"
@@ -124,6 +127,19 @@ TEST_F(ProgramOutOfMemory, UsersOfTheWrongWordsAreToldOfIt) {
               return code == 2 ? kDone : code;
             }),
             10);
+}
+
+TEST_F(ProgramOutOfMemory, ALiveLineThatFailedComesLater) {
+  const auto program = [] {
+    cli::Progress progress(cli::ProgressStyle::live);
+    fail_any_allocation(0);  // on the thread that goes on with the line
+    progress.stopping();
+    struct stat said {};
+    while (said.st_size == 0 && ::fstat(STDERR_FILENO, &said) == 0) std::this_thread::yield();
+    return kDone;
+  };
+  EXPECT_EQ(run_failing(program, INT64_MAX), 0);
+  EXPECT_EQ(TempFolder::read(folder_.path("said")), "\rstopping\x1b[K\r\x1b[K");
 }
 
 // A program in C that trains, saves, and predicts with the model as it is and as it was saved. Returns kDone, kInternal
