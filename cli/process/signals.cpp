@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "millrace/cli/process/exit_code.h"
@@ -49,16 +49,18 @@ SignalWatcher::SignalWatcher() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   const sigset_t set = wanted_signals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_ = checked(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd");
   end_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
   request_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
-  stop_request_number.store(request_.get());
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &set, &before);
   try {
     thread_ = std::thread([this] { watch(); });
-  } catch (const std::system_error& refused) {
-    throw IoError(cat("cannot start a thread: ", refused.what()));
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    std::rethrow_exception(as_error(std::current_exception(), "cannot start a thread"));
   }
+  stop_request_number.store(request_.get());
 }
 
 SignalWatcher::~SignalWatcher() {
@@ -106,7 +108,7 @@ void SignalWatcher::take(int number) {
   tell(request_);
   try {
     stopper_ = std::thread(stop_);
-  } catch (const std::system_error&) {  // no thread is left
+  } catch (...) {  // there is no thread or no memory left
     stop_();
   }
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -14,6 +15,7 @@
 #include <thread>
 
 #include "millrace/c.h"
+#include "millrace/cli/process/signals.h"
 #include "millrace/cli/report/progress.h"
 #include "millrace/cli/run.h"
 #include "millrace/core/text.h"
@@ -127,6 +129,20 @@ TEST_F(ProgramOutOfMemory, UsersOfTheWrongWordsAreToldOfIt) {
               return code == 2 ? kDone : code;
             }),
             10);
+}
+
+TEST_F(ProgramOutOfMemory, AWatcherOfSignalsThatCannotBeMadeLeavesNothing) {
+  const auto program = [] {
+    try {
+      const cli::SignalWatcher signals;
+    } catch (const InternalError&) {
+      sigset_t blocked;
+      pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+      return cli::SignalWatcher::stop_request() == -1 && sigismember(&blocked, SIGTERM) == 0 ? kDone : 1;
+    }
+    return 1;
+  };
+  EXPECT_EQ(run_failing(program, 0), 0);
 }
 
 TEST_F(ProgramOutOfMemory, ALiveLineThatFailedComesLater) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <future>
+#include <new>
 #include <thread>
 
 namespace millrace::cli {
@@ -55,6 +56,33 @@ TEST(SignalsDeathTest, SecondSignalEndsTheProgramEvenIfStopDoesNotReturn) {
         for (;;) ::pause();
       },
       testing::ExitedWithCode(143), "");
+}
+
+// A function that cannot be copied any more once there is no memory.
+struct NeedsMemory {
+  explicit NeedsMemory(std::promise<void>& told) : stopped(&told) {}
+  NeedsMemory(const NeedsMemory& other) : stopped(other.stopped) {
+    if (none_left) throw std::bad_alloc();
+  }
+  void operator()() const { stopped->set_value(); }
+
+  static inline std::atomic<bool> none_left{false};
+  std::promise<void>* stopped;
+};
+
+TEST(SignalsDeathTest, TheWorkStopsEvenIfNoThreadCanBeMade) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        SignalWatcher signals;
+        std::promise<void> stopped;
+        const auto guard = signals.while_running(NeedsMemory(stopped));
+        NeedsMemory::none_left = true;
+        ::kill(::getpid(), SIGINT);
+        stopped.get_future().wait();
+        ::_exit(7);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 // Whether the end of the guard waits until `stop` has returned.
