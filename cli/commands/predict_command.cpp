@@ -135,8 +135,8 @@ struct BadRows {
   }
 };
 
-void write_predictions(Predictor& predictor, const PredictArguments& arguments, Output& out) {
-  const PredictionText format = make_text(predictor, arguments);
+void write_predictions(Predictor& predictor, const PredictArguments& arguments, const PredictionText& format,
+                       Output& out) {
   // If the data come through a pipe, the program that writes it may wait for our output.
   const bool flushes = predictor.input().reads_once();
   std::vector<std::string_view> kept(predictor.kept_names().size());
@@ -174,12 +174,13 @@ int run_predict(const PredictArguments& arguments, Session& session) {
   for (const std::string& warning : predictor.warnings()) {
     write_to_stderr(cat("warning: ", escape_controls(warning), '\n'));
   }
+  const PredictionText format = make_text(predictor, arguments);
   check_out("--out", arguments.out, predictor.input().files(), arguments.model);
   // The guard must outlive the file: without a guard, a signal would end the program and leave a half-written file.
   const auto guard = session.signals.while_running([&] { predictor.stop(); });
   std::optional<Output> file;
   if (!arguments.out.empty()) file.emplace(Output::file(arguments.out));
-  write_predictions(predictor, arguments, file ? *file : session.out);
+  write_predictions(predictor, arguments, format, file ? *file : session.out);
   const bool stopped = predictor.stopped();
   if (file && !stopped) file->close();
   session.out.flush();

@@ -326,6 +326,11 @@ TEST_F(PredictCommandTest, AThresholdDecidesTheClass) {
   EXPECT_EQ(numbers.err,
             "error: --threshold is for models that say yes or no, which this one does not\n"
             "hint: a loss such as sigmoid_cross_entropy trains them\n");
+  ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
+  Command command(trainer_words({"predict", "--model", "m.safetensors", "--data", "new.csv", "--threshold", "0.3",
+                                 "--out", "pipe"}),
+                  {.folder = folder_.path()});
+  EXPECT_EQ(command.finish_unread().err, numbers.err) << "before anybody reads the pipe";
 }
 
 TEST_F(PredictCommandTest, SeveralOutputsOfYesOrNoHaveAClassEach) {
