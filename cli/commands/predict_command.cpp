@@ -142,7 +142,15 @@ void write_predictions(Predictor& predictor, const PredictArguments& arguments, 
   std::vector<std::string_view> kept(predictor.kept_names().size());
   std::string text = format.head();
   BadRows bad;
-  while (const RowBlock* batch = predictor.next()) {
+  const auto next = [&] {
+    try {
+      return predictor.next();
+    } catch (const Error&) {
+      bad.tell();
+      throw;
+    }
+  };
+  while (const RowBlock* batch = next()) {
     for (int64_t row = 0; row < batch->size(); ++row) {
       const std::string place = predictor.place(batch->id(row)).text();
       const std::string_view error = predictor.error(row);

@@ -267,6 +267,13 @@ TEST_F(PredictCommandTest, BadRowsAreLeftBlankOrLeftOut) {
   good.replace(good.find("new.csv:2"), 9, "new.csv:3");
   EXPECT_EQ(skip.out, good);
   EXPECT_EQ(run({"--bad-rows", "skip"}).err, "");
+  folder_.write("new.csv", "1,2\n1,x\n-3,4\n1,\"x\n");
+  const CommandResult ends = run({"--bad-rows", "skip"});
+  EXPECT_EQ(ends.exit_code, 65);
+  EXPECT_TRUE(
+      ends.err.starts_with("1 of 3 rows is bad: new.csv:2: column 1 (features): expected float32, got \"x\"\n"
+                           "error: new.csv:4:3: unterminated quote"))
+      << ends.err;
 }
 
 // A text that the vocabulary lacks, and a list that is too long for pad.
