@@ -141,11 +141,11 @@ std::vector<std::string> live_parts(const LiveState& state) {
   }
   const StepReport& report = *state.report;
   if (report.done) add(share_text(*report.done));
+  add(activity(state));
   if (report.done && *report.done > 0 && *report.done < 1) {
     const double left = report.seconds * (1 - *report.done) / *report.done - state.quiet_seconds;
     add(format_seconds(std::max(left, 0.0)) + " left");
   }
-  add(activity(state));
   const std::string step = state.steps ? cat("step ", report.step, '/', *state.steps) : cat("step ", report.step);
   if (!report.done) add(step);
   add(loss_text(report.loss, {}));

@@ -64,11 +64,18 @@ TEST(ProgressTest, LiveLineSaysWhatTakesLong) {
   report.done = 0.02;
   EXPECT_EQ(live_line({.quiet_seconds = 12}), "long step for 12 s");
   EXPECT_EQ(live_line({}), "");
-  EXPECT_EQ(live_line({.report = report, .quiet_seconds = 12}, 39), "2%  1 min 26 s left  long step for 12 s");
+  EXPECT_EQ(live_line({.report = report, .quiet_seconds = 12}, 39), "2%  long step for 12 s  1 min 26 s left");
   EXPECT_EQ(live_line({.report = report, .validation = ValidationProgress{.step = 20, .done = 0.45}}, 39),
-            "2%  1 min 38 s left  validation 45%");
+            "2%  validation 45%  1 min 38 s left");
   EXPECT_EQ(live_line({.report = report, .validation = ValidationProgress{.step = 20}, .quiet_seconds = 3}, 45),
-            "2%  1 min 35 s left  validation for 3.0 s");
+            "2%  validation for 3.0 s  1 min 35 s left");
+  report.done = 0.999;
+  EXPECT_EQ(
+      live_line({.report = report, .validation = ValidationProgress{.step = 20, .done = 0.999}, .quiet_seconds = 3599},
+                39),
+      "99%  validation 99% for 59 min 59 s");
+  EXPECT_EQ(live_line({.report = report, .quiet_seconds = 599, .stopping = true}, 39),
+            "stopping  99%  long step for 9 min 59 s");
   report.done = 1;
   EXPECT_TRUE(live_line({.report = report, .quiet_seconds = 3}).starts_with("100%  finishing for 3.0 s  loss"));
   EXPECT_TRUE(live_line({.report = report, .stopping = true}).starts_with("stopping  100%  loss"));
