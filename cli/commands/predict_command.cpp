@@ -84,7 +84,8 @@ struct PredictArguments : ModelArguments {
     const auto add_names = [this](const std::string& text) {
       for (std::string& name : read_names(text)) keep.push_back(std::move(name));
     };
-    c.add("--keep", "NAMES", "repeat these columns of the data in each line: names of the header, or numbers from 0",
+    c.add("--keep", "NAMES",
+          "repeat these columns of the data in each line: names of the header, numbers from 0 or ranges (0-9)",
           add_names)
         .repeats = true;
     c.choice("--bad-rows", bad_rows, "blank|skip|fail", "what becomes of a bad row, see below");

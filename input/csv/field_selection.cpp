@@ -220,9 +220,9 @@ uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   const auto& header = dialect.header;
   if (header.empty()) {
     const bool numbers = item.text.find_first_not_of("0123456789.,:;-* ") == std::string::npos;
-    throw item.spec.error(
-        cat("column ", quote(item.text), " is a name, but the files are read without a header"),
-        numbers ? "write columns as 3, 0-9 or [0, 4-6]" : "set csv_reader: {header: true}, or select columns by index");
+    throw item.spec.error(cat("column ", quote(item.text), " is a name, but the files are read without a header"),
+                          numbers ? "write columns as 3 or 0-9, or as a list of these"
+                                  : "set csv_reader: {header: true}, or select columns by index");
   }
   const auto found = std::find(header.begin(), header.end(), item.text);
   if (found == header.end()) {

@@ -237,6 +237,10 @@ TEST_F(PredictCommandTest, RepeatsColumnsOfTheData) {
   EXPECT_EQ(unknown.err,
             "error: --keep: column \"id\" is a name, but the files are read without a header\n"
             "hint: set csv_reader: {header: true}, or select columns by index\n");
+  EXPECT_EQ(run({"--keep", "0:1"}).err,
+            "error: --keep: column \"0:1\" is a name, but the files are read without a header\n"
+            "hint: write columns as 3 or 0-9, or as a list of these\n");
+  EXPECT_EQ(lines(run({"--keep", "2,0-1"}).out)[0], "row,2,0,1,class,probability");
   EXPECT_EQ(run({"--keep", ""}).exit_code, 2);
 }
 

@@ -112,7 +112,7 @@ TEST(FieldSelection, RefusesNamesThatAreNotThere) {
   EXPECT_EQ(
       select_error(plain("0:1"), dialect(2)),
       "c.yaml:3:5: x.columns: column \"0:1\" is a name, but the files are read without a header; write columns as "
-      "3, 0-9 or [0, 4-6]");
+      "3 or 0-9, or as a list of these");
   EXPECT_EQ(select_error(plain("prise"), dialect(2, {"price", "size"})),
             "c.yaml:3:5: x.columns: the header has no column \"prise\"; did you mean price?");
   EXPECT_EQ(select_error(plain("colour"), dialect(2, {"price", "size"})),
