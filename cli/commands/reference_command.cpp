@@ -126,10 +126,14 @@ struct ConfigPageArguments : ReferenceArguments {
     c.flag("--markdown", markdown, "print all of it, with every kind, as Markdown");
   }
   void check(const Command&) const {
-    const bool others = !name.empty() || json || (example && (markdown || !plugins.empty()));
-    if (!others || !(example || markdown)) return;
-    throw UsageError(cat(example ? "--example" : "--markdown", " prints one text, which nothing else changes"), {},
-                     "leave out KEY and the other options");
+    const bool narrowed = !name.empty() || json;
+    if (example && (narrowed || markdown || !plugins.empty())) {
+      throw UsageError("--example prints one text, which nothing else changes", {},
+                       "leave out KEY and the other options");
+    }
+    if (markdown && narrowed) {
+      throw UsageError("--markdown prints every key, as Markdown", {}, "leave out KEY and --json");
+    }
   }
 };
 

@@ -56,7 +56,7 @@ TEST(CommandsTest, OptionsThatWouldChangeNothingAreRefused) {
               "--example prints one text, which nothing else changes; leave out KEY and the other options");
   }
   EXPECT_EQ(usage_error({"config", "--markdown", "--json"}, "trainer config --help"),
-            "--markdown prints one text, which nothing else changes; leave out KEY and the other options");
+            "--markdown prints every key, as Markdown; leave out KEY and --json");
   EXPECT_EQ(asked({"config", "--markdown", "--plugin", "p.so"}), "trainer config");
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--raw", "--threshold", "0.3"}),
             "--raw gives no classes, so there is nothing for --threshold to decide");
