@@ -11,7 +11,7 @@ namespace millrace::cli {
 namespace {
 
 // Formatters want a date. It is the day of the last change that readers of the page notice.
-constexpr std::string_view kDate = "2026-11-25";
+constexpr std::string_view kDate = "2026-11-26";
 
 // Escapes text so that roff prints it as it is. A line that begins with a dot or a quote would be a request.
 std::string escaped(std::string_view text) {
