@@ -50,6 +50,11 @@ bool is_before_rows(const Spec& item, const OpRegistry& registry) {
   return inputs.empty() || inputs.front() == PortType::names || inputs.front() == PortType::text;
 }
 
+bool is_transform(const Spec& item, const OpRegistry& registry) {
+  const std::unique_ptr<Op> made = registry.make(read_op(item, registry), item);
+  return dynamic_cast<const Transform*>(made.get()) != nullptr;
+}
+
 DataError too_large(const ModelFile& file, size_t bytes, uint64_t most) {
   return DataError(cat("a row would take ", bytes, " bytes, at most ", most, " are allowed"), {file.path(), 0, 0});
 }
@@ -160,8 +165,10 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
 Config read_network_config(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
   const auto heeded = [&](const Config& config) {
     Spec out = heeded_of(config, catalog.ops, {"seed", "device", "precision", "model", "loss"});
-    std::vector<Spec> ops = list_transforms(file, config, catalog, options.max_bytes).list.items();
-    ops.pop_back();  // makes batches, whose sizes are those of calls
+    const TransformList made = list_transforms(file, config, catalog, options.max_bytes);
+    std::vector<Spec> ops = made.list.items();
+    // The program's rows go through the transforms only. Calls say how many there are.
+    std::erase_if(ops, [&](const Spec& op) { return !is_transform(op, made.registry); });
     return out.set("input", Spec::list(std::move(ops), config.input.place()));
   };
   return read_saved_config(file,

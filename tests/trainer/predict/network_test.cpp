@@ -31,13 +31,14 @@ class NetworkTest : public ::testing::Test {
     data_ = folder_.write("train.csv", text_);
   }
 
-  Trainer train(const std::string& ops, const std::string& decode = "features: {columns: 0-2}, label: {columns: 3}") {
+  Trainer train(const std::string& ops, const std::string& decode = "features: {columns: 0-2}, label: {columns: 3}",
+                const std::string& after_the_batch = {}) {
     Trainer trainer = Trainer::from_string(
         cat("seed: 3\ndevice: cpu\ninput:\n- filename_queue: {files: ", quote(data_, 4096), ", epochs: 2}\n",
             "- csv_reader\n- decode_csv: {fields: {", decode, "}}\n", ops,
-            "- shuffle_batch: {batch_size: 16, capacity: 60, min_after_dequeue: 30}\nmodel:\n",
-            "- dense: {units: 5, activation: tanh}\n- dropout: 0.5\n- dense: {units: 2}\nloss: softmax_cross_entropy\n",
-            "optimizer: {sgd: {learning_rate: 0.1}}\n"),
+            "- shuffle_batch: {batch_size: 16, capacity: 60, min_after_dequeue: 30}\n", after_the_batch,
+            "model:\n- dense: {units: 5, activation: tanh}\n- dropout: 0.5\n- dense: {units: 2}\n",
+            "loss: softmax_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n"),
         "t.yaml");
     trainer.run();
     trainer.save(model_);
@@ -105,6 +106,17 @@ TEST_F(NetworkTest, RefusesOverridesThatChangeNothing) {
   for (const char* setting : {"device=auto", "precision=tf32", "input.normalize.mean=[0, 0, 0]", "seed=5"}) {
     EXPECT_NO_THROW(Network::load(model_, {.overrides = {setting}})) << setting;
   }
+}
+
+TEST_F(NetworkTest, TransformsMayStandAfterTheBatch) {
+  train("- take: {rows: 200}\n", "features: {columns: 0-2}, label: {columns: 3}", kNormalize);
+  const std::vector<float> given = Network::load(model_).predict(values_);
+  expect_near(predicted(), given);
+  const auto load = [&](const std::string& setting) { return Network::load(model_, {.overrides = {setting}}); };
+  EXPECT_NE(load("input.normalize.mean=[0, 0, 0]").predict(values_), given);
+  EXPECT_NE(error_of<ConfigError>([&] { load("input.shuffle_batch.batch_size=3"); }).find("changes nothing here"),
+            std::string::npos);
+  EXPECT_NE(error_of<ConfigError>([&] { load("input.take.rows=3"); }).find("changes nothing here"), std::string::npos);
 }
 
 TEST_F(NetworkTest, OfATrainerIsItsModelAsItIs) {
