@@ -80,9 +80,8 @@ PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& reg
   return pass;
 }
 
-Spec heeded_of(const Config& config, const OpRegistry& registry, std::initializer_list<std::string_view> keys) {
+Spec heeded_of(const Config& config, const FieldHistory& label, std::initializer_list<std::string_view> keys) {
   Spec out = only_keys(config.written, keys);
-  const FieldHistory label = label_history(config, config.input, registry);
   out.set("texts", OptionType<std::vector<std::string>>::write(label.texts));
   out.set("scale", OptionType<std::vector<double>>::write(label.scale));
   out.set("offset", OptionType<std::vector<double>>::write(label.offset));

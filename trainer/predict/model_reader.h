@@ -40,7 +40,7 @@ Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& row
 PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge);
 
 // The history of the label and what `keys` say, for SavedConfigArgs::heeded.
-Spec heeded_of(const Config& config, const OpRegistry& registry, std::initializer_list<std::string_view> keys);
+Spec heeded_of(const Config& config, const FieldHistory& label, std::initializer_list<std::string_view> keys);
 
 // What the label's values were before the ops of the list `input` changed them. The transforms of the list are asked
 // for it (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is

@@ -115,11 +115,15 @@ Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
   return list;
 }
 
-Answers answers_of(const Config& config, const Model& model, const Catalog& catalog) {
+FieldHistory label_of(const Config& config, const Catalog& catalog) {
   const OpRegistry registry = with_given_rows(catalog, {});
+  return label_history(config, list_for_given_rows(config.input, registry), registry);
+}
+
+Answers answers_of(const Config& config, const Model& model, const Catalog& catalog) {
   return Answers({.predictions = attributed(*config.loss.loss, &Loss::predictions),
                   .outputs = model.output().shape.elements(),
-                  .label = label_history(config, list_for_given_rows(config.input, registry), registry)});
+                  .label = label_of(config, catalog)});
 }
 
 struct TransformList {
@@ -164,7 +168,7 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
 
 Config read_network_config(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
   const auto heeded = [&](const Config& config) {
-    Spec out = heeded_of(config, catalog.ops, {"seed", "device", "precision", "model", "loss"});
+    Spec out = heeded_of(config, label_of(config, catalog), {"seed", "device", "precision", "model", "loss"});
     const TransformList made = list_transforms(file, config, catalog, options.max_bytes);
     std::vector<Spec> ops = made.list.items();
     // The program's rows go through the transforms only. Calls say how many there are.

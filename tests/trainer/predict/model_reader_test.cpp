@@ -87,7 +87,7 @@ TEST_F(ModelReaderTest, OverridesAreChecked) {
 
 TEST_F(ModelReaderTest, AnOverrideThatNobodyHeedsIsAnError) {
   const ModelFile file = ModelFile::read(path_);
-  const auto heeded = [](const Config& config) { return heeded_of(config, Catalog::builtin().ops, {"seed"}); };
+  const auto heeded = [](const Config& config) { return heeded_of(config, {}, {"seed"}); };
   std::vector<std::string> overrides = {"seed=7"};
   EXPECT_EQ(read_saved_config(file, {.overrides = overrides, .heeded = heeded}, Catalog::builtin()).seed, 7u);
   overrides.emplace_back("train.steps=3");

@@ -300,6 +300,11 @@ TEST_F(NetworkTest, TrainedOnRowsOfAProgramNeedsNoSuchRows) {
   const ConstTensorView weight = trainer.model().parameter(0), bias = trainer.model().parameter(1);
   const std::vector<float> row = {2, 1};
   EXPECT_NEAR(network.predict(row)[0], 2 * weight.as<float>()[0] + weight.as<float>()[1] + bias.as<float>()[0], 1e-6);
+  EXPECT_NO_THROW(Network::load(model_, {.overrides = {"seed=5"}}));
+  EXPECT_NE(error_of<ConfigError>([&] {
+              Network::load(model_, {.overrides = {"train.steps=5"}});
+            }).find("changes nothing here"),
+            std::string::npos);
 }
 
 TEST_F(NetworkTest, ServesManyThreadsAtOnce) {
