@@ -127,6 +127,8 @@ class MILLRACE_EXPORT BatchBuffer : public Op {
   // Lets fill() end before the next row if that row has an error, or would have to wait for data that come over time.
   // The next calls give the rest of the batch. An op that does not know pieces gives whole batches.
   void give_pieces() { pieces_ = true; }
+  // Whether the rows of the last fill() begin a batch, as they always do without pieces.
+  virtual bool begins() const { return true; }
   // How many rows it draws from; 0 if it keeps their order.
   virtual int64_t window() const { return 0; }
   // How many rows it took and has not given yet.

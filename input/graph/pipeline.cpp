@@ -56,7 +56,7 @@ struct Pipeline::Impl {
   const StreamEvents events;
 
   std::atomic<bool> cancelled{false};
-  bool started = false, ended = false, cut_off = false;
+  bool started = false, ended = false, cut_off = false, begins = false;
   std::exception_ptr failure;  // what next() throws from now on
 
   // The transforms behind the batch buffer.
@@ -100,6 +100,7 @@ int64_t Pipeline::Impl::next(RowBlock& batch) {
   if (ended || cancelled.load()) return 0;
   check_slot(batch);
   started = true;
+  begins = false;
   const Clock::time_point start = Clock::now();
   int64_t rows = 0;
   try {
@@ -132,6 +133,7 @@ int64_t Pipeline::Impl::fill(RowBlock& batch) {
   TraceRange range(options.trace, "input", graph.nodes[graph.batch_node].name, start);
   const uint64_t waited_before = waited();
   const int64_t rows = graph.batch_buffer().fill(batch);
+  begins |= graph.batch_buffer().begins();  // pieces without a row that is let through may come before
   const Clock::time_point end = Clock::now();
   range.set("rows", rows);
   range.end(end);
@@ -244,6 +246,7 @@ RowBlock Pipeline::make_slot() const {
 }
 
 int64_t Pipeline::next(RowBlock& batch) { return impl_->next(batch); }
+bool Pipeline::begins_batch() const { return impl_->begins; }
 bool Pipeline::cancelled() const { return impl_->cancelled.load(); }
 
 void Pipeline::cancel() noexcept {

@@ -166,6 +166,9 @@ class MILLRACE_EXPORT Pipeline {
   // batch runs into; every further call throws it again. REQUIRES: `batch` was made by make_slot(), or has the same
   // fields and at least the same capacity.
   int64_t next(RowBlock& batch);
+  // Whether the rows of the last next() are the first of their batch; false for its further pieces
+  // (PipelineOptions::pieces).
+  bool begins_batch() const;
   bool cancelled() const;
   // Makes next() return 0 soon, even a call that is waiting now; a read of a file that has begun is still waited for.
   // Idempotent.

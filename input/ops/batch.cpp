@@ -56,6 +56,7 @@ class Batch final : public BatchBuffer {
 
   int64_t fill(RowBlock& batch) override {
     batch.resize(0);
+    begins_ = begun_ == 0;
     const int64_t most = options_.batch_size - begun_;
     while (!ended_ && batch.size() < most && add_rows(batch, most)) {
     }
@@ -68,6 +69,8 @@ class Batch final : public BatchBuffer {
     batch.resize(0);
     return 0;
   }
+
+  bool begins() const override { return begins_; }
 
   void save(State& state) const override {
     state.set("ended", ended_ ? 1 : 0);
@@ -104,7 +107,7 @@ class Batch final : public BatchBuffer {
 
   const Options options_;
   int64_t begun_ = 0;  // rows of the batch that pieces before gave
-  bool ended_ = false;
+  bool begins_ = true, ended_ = false;
   uint64_t dropped_ = 0;
 };
 

@@ -28,9 +28,9 @@ std::string_view row_error(const RowBlock& rows, int64_t row) {
   return error.texts() == 0 ? std::string_view() : error.text(0);
 }
 
-void PieceRunner::run(RowBlock& piece) {
+void PieceRunner::run(RowBlock& piece, bool begins) {
   const int64_t whole = args_.batch.capacity();
-  first_ = end_ + piece.size() > whole ? 0 : end_;
+  first_ = begins ? 0 : end_;
   end_ = first_ + piece.size();
   for (;;) {
     const int64_t good = first_good(piece);

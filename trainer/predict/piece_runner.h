@@ -1,9 +1,10 @@
 // PieceRunner: runs a PredictPlan without a loss on pieces of batches (PipelineOptions::pieces). Every piece goes
-// through the model in a batch of full size, at its own place, so outputs do not depend on how batches come in pieces.
-// Bad rows (kRowError) do not go through the model; a row that the model refuses becomes one if bad rows stay.
+// through the model in a batch of full size, after the pieces before it, so outputs do not depend on how batches come
+// in pieces. Bad rows (kRowError) do not go through the model; a row that the model refuses becomes one if bad rows
+// stay.
 //
 //   PieceRunner runner({.plan = plan, .executor = executor, .batch = pipeline.make_slot()});
-//   while (pipeline.next(piece) > 0) runner.run(piece);
+//   while (pipeline.next(piece) > 0) runner.run(piece, pipeline.begins_batch());
 //
 // One thread uses it; the plan and the executor must outlive it.
 #pragma once
@@ -31,8 +32,9 @@ class PieceRunner {
  public:
   explicit PieceRunner(PieceRunnerArgs args) : args_(std::move(args)) {}
 
-  // Throws RowError, with the row of `piece`, for a row that the model refuses if bad rows do not stay.
-  void run(RowBlock& piece);
+  // `begins`: the piece is the first of its batch. Throws RowError, with the row of `piece`, for a row that the model
+  // refuses if bad rows do not stay. REQUIRES: the pieces of a batch have at most as many rows as a batch.
+  void run(RowBlock& piece, bool begins);
   // The outputs of a good row of the last piece. Valid until the next run().
   std::span<const float> output(int64_t row);
 

@@ -172,7 +172,7 @@ bool Predictor::Impl::next() {
   context.synchronize();  // the device may still be at work on the batch before
   if (pipeline->next(batch) == 0) return false;
   try {
-    runner->run(batch);
+    runner->run(batch, pipeline->begins_batch());
   } catch (RowError& error) {
     error.set_place(pipeline->place(batch.id(error.row)));
     throw;

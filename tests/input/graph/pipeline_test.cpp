@@ -77,6 +77,41 @@ TEST(Pipeline, GivesBatchesInOrder) {
   EXPECT_EQ(pipeline.place({.offset = 4, .line = 5}).text(), "integers:5");
 }
 
+// Gives each batch as two pieces.
+class Halves final : public fake::Group {
+ public:
+  using Group::Group;
+  Port bind(const BindArgs& args) override {
+    Port port = Group::bind(args);
+    port.batch_size *= 2;
+    return port;
+  }
+  int64_t fill(RowBlock& batch) override {
+    begins_ = !begins_;
+    return Group::fill(batch);
+  }
+  bool begins() const override { return begins_; }
+
+ private:
+  bool begins_ = false;
+};
+
+TEST(Pipeline, SaysWhichPiecesBeginABatch) {
+  OpRegistry ops = fake::registry();
+  ops.add<Halves>("halves");
+  const Spec spec = list({op("integers", {{"rows", of(12)}}), op("halves", {{"batch_size", of(2)}}),
+                          op("step", {{"name", of("odd")}, {"drop_every", of(2)}}),
+                          op("step", {{"name", of("few")}, {"drop_every", of(3)}})});
+  Pipeline pipeline(InputGraph::build(spec, ops, {.seed = 1, .files = nullptr}), {.pieces = true});
+  RowBlock slot = pipeline.make_slot();
+  std::string got;
+  while (pipeline.next(slot) > 0) {
+    for (int64_t row = 0; row < slot.size(); ++row) got += cat(' ', value(slot, row));
+    got += pipeline.begins_batch() ? "*" : "";
+  }
+  EXPECT_EQ(got, " 1* 5* 7 11*") << "2 and 3 are left out, and so are 8 and 9";
+}
+
 TEST(Pipeline, CountsWhatIsLeftOut) {
   Pipeline pipeline(build(list({op("integers", {{"rows", of(30)}, {"passes", of(2)}}),
                                 op("step", {{"drop_every", of(5)}, {"bad_every", of(7)}}),

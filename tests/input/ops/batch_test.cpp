@@ -62,6 +62,16 @@ TEST(Batch, ComesInPiecesWhereRowsAreNotThereYet) {
   EXPECT_EQ(run.dropped(), 0u);
 }
 
+TEST(Batch, SaysWhichPiecesBeginABatch) {
+  FakeRows rows(6);
+  BatchRun run("batch", options(4, true), rows);
+  run.op().give_pieces();
+  rows.pauses = {0, 1, 3};
+  std::vector<bool> begins;
+  while (!run.next().empty()) begins.push_back(run.op().begins());
+  EXPECT_EQ(begins, (std::vector<bool>{true, false, false, true}));
+}
+
 TEST(Batch, WaitsForRowsUnlessItMayGivePieces) {
   FakeRows rows(8);
   BatchRun run("batch", options(4, true), rows);

@@ -77,7 +77,7 @@ class PieceRunnerTest : public ::testing::Test {
     int64_t begin = 0;
     for (const int64_t end : ends) {
       RowBlock rows = piece(begin, end);
-      runner_->run(rows);
+      runner_->run(rows, begin % kBatch == 0);
       for (int64_t row = 0; row < rows.size(); ++row) {
         out.insert(out.end(), runner_->output(row).begin(), runner_->output(row).end());
       }
@@ -113,21 +113,21 @@ TEST_F(PieceRunnerTest, BadRowsDoNotChangeTheOthers) {
     set_text(rows, 1, bad, "torn");
     std::memset(rows.row<float>(0, bad), 0xff, kWidth * sizeof(float));  // NaN
   }
-  runner_->run(rows);
+  runner_->run(rows, true);
   for (const int64_t row : {1, 4, 6, 62}) {
     EXPECT_EQ(std::memcmp(runner_->output(row).data(), &whole[static_cast<size_t>(2 * row)], 2 * sizeof(float)), 0);
   }
   RowBlock none = piece(0, 2);
   set_text(none, 1, 0, "torn");
   set_text(none, 1, 1, "torn, too");
-  EXPECT_NO_THROW(runner_->run(none));
+  EXPECT_NO_THROW(runner_->run(none, true));
 }
 
 TEST_F(PieceRunnerTest, ARowThatTheModelRefusesIsBadIfBadRowsStay) {
   make(lookup(), 1, true);
   for (const std::vector<float>& values : std::vector<std::vector<float>>{{7, 1, 9, 2}, {1, 7, 2, 9}}) {
     RowBlock rows = ids(values);
-    runner_->run(rows);
+    runner_->run(rows, true);
     for (int64_t row = 0; row < 4; ++row) {
       const float id = values[static_cast<size_t>(row)];
       const std::string expected =
@@ -142,16 +142,16 @@ TEST_F(PieceRunnerTest, ARowThatTheModelRefusesIsBadIfBadRowsStay) {
 TEST_F(PieceRunnerTest, ElseItsErrorNamesTheRow) {
   make(lookup(), 1, false);
   RowBlock first = ids({0, 1, 2}), second = ids({3, 3, 8});
-  runner_->run(first);
+  runner_->run(first, true);
   try {
-    runner_->run(second);
+    runner_->run(second, false);
     ADD_FAILURE() << "8 was not refused";
   } catch (const RowError& error) {
     EXPECT_EQ(error.row, 2);
   }
   RowBlock third = ids({9, 3});
   try {
-    runner_->run(third);
+    runner_->run(third, false);
     ADD_FAILURE() << "9 was not refused";
   } catch (const RowError& error) {
     EXPECT_EQ(error.row, 0);

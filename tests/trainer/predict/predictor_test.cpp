@@ -281,6 +281,52 @@ TEST_F(PredictorTest, RowsOfAPipeAreGivenAsTheyCome) {
   EXPECT_EQ(got, expected);
 }
 
+// Rows that are left out after the batch leave no room: the next row stands in their place, the next batch at the
+// front.
+TEST_F(PredictorTest, RowsOfAPipeStandWhereThoseOfAFileDo) {
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  Spec config = parse_yaml(ModelFile::read(model_).metadata().at("config"), "saved");
+  const std::string settings[] = {"input.shuffle_batch.batch_size=5", "input.decode_csv.fields.first={columns: 0}"};
+  apply_overrides(config, settings);
+  config.find("input")->append(parse_yaml("filter: {field: first, op: \">\", value: 0}", "f"));
+  const std::string model = with_config(to_yaml(config));
+  // Where the outputs of the next batch lie.
+  const auto read = [](Predictor& predictor) {
+    std::vector<const float*> out;
+    const RowBlock* batch = predictor.next();
+    for (int64_t row = 0; row < batch->size(); ++row) out.push_back(predictor.output(row).data());
+    return out;
+  };
+  const auto distances = [](const std::vector<const float*>& places) {
+    std::vector<ptrdiff_t> out;
+    for (const float* place : places) out.push_back(place - places[0]);
+    return out;
+  };
+  const std::vector<std::string> pieces = {"1,0\n-1,0\n", "2,0\n-2,0\n3,0\n", "4,0\n", "5,0\n-3,0\n6,0\n-4,0\n"};
+  std::string all;
+  for (const std::string& piece : pieces) all += piece;
+  Predictor file({.model = model, .data = {folder_.write("new.csv", all)}});
+  std::vector<const float*> expected = read(file);
+  const std::vector<const float*> first = expected;
+  ASSERT_EQ(read(file), first);
+  expected.insert(expected.end(), first.begin(), first.end());
+
+  std::ofstream writer;
+  std::thread opener([&] {
+    writer.open(pipe);
+    writer << pieces[0] << std::flush;
+  });
+  Predictor predictor({.model = model, .data = {pipe}});
+  opener.join();
+  std::vector<const float*> got;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (i > 0) writer << pieces[i] << std::flush;
+    for (const float* place : read(predictor)) got.push_back(place);
+  }
+  EXPECT_EQ(distances(got), distances(expected));
+}
+
 TEST_F(PredictorTest, RefusesRecordsWithMoreFieldsThanThoseOfTheTraining) {
   const std::string wide = folder_.write("wide.csv", "0,1,2,0\n0,3,4,1\n");
   EXPECT_EQ(error_of<DataError>([&] { Predictor predictor(args(wide)); }),
