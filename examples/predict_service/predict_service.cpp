@@ -218,8 +218,8 @@ class Service {
 };
 
 // Random numbers; the texts are missing.
-millrace::RowBlock random_rows(const millrace::Network& network, int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
+millrace::RowBlock random_rows(const millrace::Network& network, int64_t count) {
+  std::mt19937 random;
   std::normal_distribution<double> normal;
   millrace::RowBlock rows = network.make_rows(count);
   for (int64_t row = 0; row < count; ++row) {
@@ -236,14 +236,16 @@ millrace::RowBlock random_rows(const millrace::Network& network, int64_t count, 
 
 // Rows that so many threads predict in a second, with `rows` of them in a call.
 double rows_per_second(const millrace::Network& network, unsigned threads, size_t rows) {
+  const millrace::RowBlock given = random_rows(network, static_cast<int64_t>(rows));
+  std::vector<float> first(rows * static_cast<size_t>(network.output().shape.elements()));
+  network.predict(given, first);  // the model may refuse the rows: an error inside a thread would end the program
   std::atomic<size_t> done = 0;
   const auto start = Clock::now(), end = start + std::chrono::milliseconds(300);
   {
     std::vector<std::jthread> workers;
     for (unsigned thread = 0; thread < threads; ++thread) {
-      workers.emplace_back([&, thread] {
-        const millrace::RowBlock given = random_rows(network, static_cast<int64_t>(rows), thread);
-        std::vector<float> outputs(rows * static_cast<size_t>(network.output().shape.elements()));
+      workers.emplace_back([&] {
+        std::vector<float> outputs = first;
         size_t predicted = 0;
         for (; Clock::now() < end; predicted += rows) network.predict(given, outputs);
         done += predicted;
