@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <iostream>
 #include <iterator>
@@ -95,15 +96,17 @@ std::vector<std::string> cells_of(std::string line) {
   return cells;
 }
 
-// NaN, a missing value, for an empty text.
-double number_of(const std::string& text) {
-  double number = std::numeric_limits<double>::quiet_NaN();
+// NaN, a missing value, for an empty text. Rounded once, like the numbers of the training.
+template <class T>
+T number_of(const std::string& text) {
+  T number = std::numeric_limits<T>::quiet_NaN();
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (!text.empty() && (error != std::errc() || stop != end)) {
+  if (!text.empty() && (error == std::errc::invalid_argument || stop != end)) {
     throw millrace::DataError("expected a number, got \"" + text + '"');
   }
-  return number;
+  const bool too_large_or_small = error == std::errc::result_out_of_range;
+  return too_large_or_small ? static_cast<T>(std::strtod(text.c_str(), nullptr)) : number;  // infinity or 0
 }
 
 // Writes a line as a row: a number or a text for each column of each field.
@@ -117,9 +120,9 @@ void write_row(const std::string& line, millrace::RowBlock& block, int64_t row) 
       if (spec.text) {
         block.add_text(field, row, cells[next]);
       } else if (spec.dtype == millrace::DType::f64) {
-        block.row<double>(field, row)[column] = number_of(cells[next]);
+        block.row<double>(field, row)[column] = number_of<double>(cells[next]);
       } else {
-        block.row<float>(field, row)[column] = static_cast<float>(number_of(cells[next]));
+        block.row<float>(field, row)[column] = number_of<float>(cells[next]);
       }
     }
   }
