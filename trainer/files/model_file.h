@@ -43,8 +43,8 @@ class ModelFile {
   // Throws ConfigError if the file could not be read again: it has too many tensors, too long names or metadata, or a
   // text that is not UTF-8.
   void check() const;
-  // Writes the file, in order, under a temporary name that is synced and renamed. Throws IoError, and what check()
-  // throws. REQUIRES: no tensor was only declared.
+  // Writes the file, in order; it appears whole or not at all (AtomicFile). Throws IoError, and what check() throws.
+  // REQUIRES: no tensor was only declared.
   void write() const;
 
   const std::string& path() const { return path_; }

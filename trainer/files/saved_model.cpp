@@ -38,7 +38,7 @@ TensorView part_of(const TensorView& block, const Parameter& parameter) {
 }
 
 // Copies the values to the host, as contiguous float32.
-void to_host(const TensorView& values, Context& context, float* out) {
+void to_host(const ConstTensorView& values, Context& context, float* out) {
   const auto count = static_cast<size_t>(values.elements());
   if (values.dtype() == DType::f32) {
     context.copy(out, values.data(), count * sizeof(float));
@@ -146,7 +146,7 @@ FieldSpec field_of(const FieldText& text, const Spec& place) {
 
 }  // namespace
 
-std::string weights_hash(Model& model, Context& context) {
+std::string weights_hash(const Model& model, Context& context) {
   Sha256 hash;
   for (size_t i = 0; i < model.parameters().size(); ++i) {
     std::vector<float> values(static_cast<size_t>(model.parameter(i).elements()));
@@ -197,31 +197,31 @@ ModelMetadata metadata_of(const SavedFacts& facts) {
   return metadata;
 }
 
+// Calls body(name, values) for each tensor of a model file, in order.
+template <class Body>
+void for_each_tensor(const Model& model, const OptimizerState* optimizer, const Body& body) {
+  for (size_t i = 0; i < model.parameters().size(); ++i) body(model.parameters()[i].name, model.parameter(i));
+  for (size_t i = 0; i < model.states().size(); ++i) body(model.states()[i].name, model.state(i));
+  for (size_t slot = 0; optimizer != nullptr && slot < optimizer->slots.size(); ++slot) {
+    for (const Parameter& one : model.parameters()) body(slot_name(slot, one), part_of(optimizer->slots[slot], one));
+  }
+}
+
 }  // namespace
 
-ModelFile pack_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
+ModelFile pack_model(const std::string& path, const Model& model, Context& context, const SavedFacts& facts) {
   ModelFile file(path, metadata_of(facts));
-  const auto add = [&](std::string name, const TensorView& view) {
-    to_host(view, context, file.add(std::move(name), {view.shape(), DType::f32}).as<float>());
-  };
-  for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
-  for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));
-  for (size_t slot = 0; facts.optimizer != nullptr && slot < facts.optimizer->slots.size(); ++slot) {
-    for (const Parameter& parameter : model.parameters()) {
-      add(slot_name(slot, parameter), part_of(facts.optimizer->slots[slot], parameter));
-    }
-  }
+  for_each_tensor(model, facts.optimizer, [&](const std::string& name, const ConstTensorView& view) {
+    to_host(view, context, file.add(name, {view.shape(), DType::f32}).as<float>());
+  });
   return file;
 }
 
 void check_model_file(const Model& model, const SavedFacts& facts) {
   ModelFile file({}, metadata_of(facts));
-  for (const std::vector<Parameter>* list : {&model.parameters(), &model.states()}) {
-    for (const Parameter& one : *list) file.declare(one.name, {one.shape, DType::f32});
-  }
-  for (size_t slot = 0; facts.optimizer != nullptr && slot < facts.optimizer->slots.size(); ++slot) {
-    for (const Parameter& one : model.parameters()) file.declare(slot_name(slot, one), {one.shape, DType::f32});
-  }
+  for_each_tensor(model, facts.optimizer, [&](const std::string& name, const ConstTensorView& view) {
+    file.declare(name, {view.shape(), DType::f32});
+  });
   file.check();
 }
 

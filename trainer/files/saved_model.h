@@ -15,7 +15,7 @@
 namespace millrace {
 
 // SHA-256 over the parameters in model order, as little-endian float32: equal hashes mean equal models.
-std::string weights_hash(Model& model, Context& context);
+std::string weights_hash(const Model& model, Context& context);
 
 // What the rows of a training look like, as a YAML list: "- {name: features, type: float32, shape: [4]}". Throws
 // ConfigError for a name that is not UTF-8.
@@ -41,7 +41,7 @@ struct SavedFacts {
 
 // A model file that holds parameters, then state, as float32 under their names, then the optimizer's slots, if there
 // are any, as "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version.
-ModelFile pack_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts);
+ModelFile pack_model(const std::string& path, const Model& model, Context& context, const SavedFacts& facts);
 
 // Throws ConfigError if the file that pack_model() makes of this could not be read again.
 void check_model_file(const Model& model, const SavedFacts& facts);
