@@ -68,9 +68,9 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
   for (const std::string& warning : predictor.warnings()) warn(warning);
   const LossConfig& loss = predictor.config().loss;
   // If rows have weights, the accuracy has them, too, and cannot be compared with a share of the rows.
-  const int64_t outputs = predictor.model().output().shape.elements();
-  ClassCounts classes(prediction_kind(attributed(*loss.loss, &Loss::predictions), outputs, !loss.weight.empty()),
-                      loss.label);
+  const Predictions predictions =
+      loss.weight.empty() ? attributed(*loss.loss, &Loss::predictions) : Predictions::unknown;
+  ClassCounts classes(prediction_kind(predictions, predictor.model().output().shape.elements()), loss.label);
   const auto began = std::chrono::steady_clock::now();
   {
     const auto guard = session.signals.while_running([&] { predictor.stop(); });

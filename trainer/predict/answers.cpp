@@ -32,8 +32,8 @@ double at(const std::vector<double>& values, size_t index) { return values[value
 
 }  // namespace
 
-PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool raw) {
-  if (raw || outputs == 0) return PredictionKind::values;
+PredictionKind prediction_kind(Predictions predictions, int64_t outputs) {
+  if (outputs == 0) return PredictionKind::values;
   if (predictions == Predictions::softmax_logits) return PredictionKind::one_of_many;
   if (predictions != Predictions::sigmoid_logits) return PredictionKind::values;
   return outputs == 1 ? PredictionKind::yes_or_no : PredictionKind::each_yes_or_no;
@@ -41,7 +41,7 @@ PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool ra
 
 Answers::Answers(AnswersArgs args)
     : args_(std::move(args)),
-      kind_(prediction_kind(args_.predictions, args_.outputs, false)),
+      kind_(prediction_kind(args_.predictions, args_.outputs)),
       least_logit_(math::log(args_.threshold / (1 - args_.threshold))) {
   FieldHistory& label = args_.label;
   if (kind_ != PredictionKind::values) return;

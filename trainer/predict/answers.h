@@ -22,7 +22,7 @@ enum class PredictionKind : uint8_t {
   each_yes_or_no,  // the same for each of several logits
   one_of_many      // for several logits: which is the largest (the first of equal ones), and the probability of each
 };
-PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool raw);
+PredictionKind prediction_kind(Predictions predictions, int64_t outputs);
 
 struct AnswersArgs {
   // What the loss takes the outputs for. If it is unknown, they stay as they are.

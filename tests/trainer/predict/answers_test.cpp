@@ -15,13 +15,12 @@ Answer answer(Predictions predictions, const std::vector<float>& outputs, const 
 }
 
 TEST(AnswersTest, TheLossSaysWhatTheyAre) {
-  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1, false), PredictionKind::yes_or_no);
-  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 2, false), PredictionKind::each_yes_or_no);
-  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 2, true), PredictionKind::values);
-  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 3, false), PredictionKind::one_of_many);
-  EXPECT_EQ(prediction_kind(Predictions::numbers, 1, false), PredictionKind::values);
-  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1, true), PredictionKind::values);
-  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 3, true), PredictionKind::values);
+  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1), PredictionKind::yes_or_no);
+  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 2), PredictionKind::each_yes_or_no);
+  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 3), PredictionKind::one_of_many);
+  EXPECT_EQ(prediction_kind(Predictions::numbers, 1), PredictionKind::values);
+  EXPECT_EQ(prediction_kind(Predictions::unknown, 3), PredictionKind::values);
+  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 0), PredictionKind::values);
 }
 
 TEST(AnswersTest, YesOrNo) {
