@@ -45,11 +45,11 @@ void PredictPlan::run(const RowBlock& batch) {
   rows_ += static_cast<uint64_t>(batch.size());
 }
 
-bool PredictPlan::run_next(Pipeline& pipeline, RowBlock& batch) {
+bool PredictPlan::run_next(Pipeline& pipeline, RowBlock& batch, FunctionRef<void()> body) {
   args_.context.synchronize();  // the device may still be at work on the batch before
   if (pipeline.next(batch) == 0) return false;
   try {
-    args_.context.executor().run([&] { run(batch); });
+    args_.context.executor().run(body);
   } catch (RowError& error) {
     error.set_place(pipeline.place(batch.id(error.row)));
     throw;

@@ -52,7 +52,11 @@ class PredictPlan {
   void run(const RowBlock& batch);
   // Calls run() with the pipeline's next batch, inside the context's executor; an error about a row has the row's
   // place. False at the end of the data.
-  bool run_next(Pipeline& pipeline, RowBlock& batch);
+  bool run_next(Pipeline& pipeline, RowBlock& batch) {
+    return run_next(pipeline, batch, [&] { run(batch); });
+  }
+  // The same, but calls `body`, which runs the batch.
+  bool run_next(Pipeline& pipeline, RowBlock& batch, FunctionRef<void()> body);
   // The model's output for the batch of the last run(), on the host; valid until the next run(). Throws InternalError
   // when there was none.
   ConstTensorView output();

@@ -168,15 +168,8 @@ void Predictor::Impl::make_plan(bool judge) {
 
 // False at the end of the data.
 bool Predictor::Impl::next() {
-  if (!runner) return plan->run_next(*pipeline, batch);
-  context.synchronize();  // the device may still be at work on the batch before
-  if (pipeline->next(batch) == 0) return false;
-  try {
-    runner->run(batch, pipeline->begins_batch());
-  } catch (RowError& error) {
-    error.set_place(pipeline->place(batch.id(error.row)));
-    throw;
-  }
+  const auto run = [&] { runner ? runner->run(batch, pipeline->begins_batch()) : plan->run(batch); };
+  if (!plan->run_next(*pipeline, batch, run)) return false;
   rows += static_cast<uint64_t>(batch.size());
   return true;
 }
@@ -218,7 +211,7 @@ std::span<const float> Predictor::output(int64_t row) {
 }
 
 Place Predictor::place(const RowId& id) const { return impl_->pipeline->place(id); }
-uint64_t Predictor::rows() const { return impl_->runner ? impl_->rows : impl_->plan->rows(); }
+uint64_t Predictor::rows() const { return impl_->rows; }
 double Predictor::loss() const { return impl_->plan->loss(); }
 MetricValues Predictor::metrics() const { return impl_->plan->metrics(); }
 bool Predictor::stopped() const { return impl_->pipeline->cancelled(); }
