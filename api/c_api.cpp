@@ -289,11 +289,14 @@ millrace_status millrace_network_answer(const millrace_network* network, const f
     require(network, "network");
     if (rows < 0) throw ArgumentError(cat("there are ", rows, " rows"));
     if (rows > 0) require(outputs, "outputs");
-    const auto width = static_cast<size_t>(millrace_network_outputs(network));
+    const Answers& answers = network->network.answers();
+    const auto width = static_cast<size_t>(answers.outputs());
+    std::vector<int64_t> classes_of_row(static_cast<size_t>(answers.choices()));
+    std::vector<double> values_of_row(width);
     for (int64_t row = 0; row < rows; ++row) {
-      const Answer answer = network->network.answer({outputs + static_cast<size_t>(row) * width, width});
-      if (classes != nullptr) classes = std::copy(answer.classes.begin(), answer.classes.end(), classes);
-      if (values != nullptr) values = std::copy(answer.values.begin(), answer.values.end(), values);
+      answers.answer({outputs + static_cast<size_t>(row) * width, width}, classes_of_row, values_of_row);
+      if (classes != nullptr) classes = std::copy(classes_of_row.begin(), classes_of_row.end(), classes);
+      if (values != nullptr) values = std::copy(values_of_row.begin(), values_of_row.end(), values);
     }
   });
 }

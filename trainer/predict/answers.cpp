@@ -17,15 +17,13 @@ double probability_of(float logit) {
   return (z < 0 ? e : 1) / (1 + e);
 }
 
-std::vector<double> probabilities_of(std::span<const float> logits, float largest) {
-  std::vector<double> powers;
+void write_probabilities(std::span<const float> logits, float largest, std::span<double> out) {
   double sum = 0;
-  for (const float logit : logits) {
-    powers.push_back(math::exp(static_cast<double>(logit) - static_cast<double>(largest)));
-    sum += powers.back();
+  for (size_t i = 0; i < logits.size(); ++i) {
+    out[i] = math::exp(static_cast<double>(logits[i]) - static_cast<double>(largest));
+    sum += out[i];
   }
-  for (double& power : powers) power /= sum;
-  return powers;
+  for (double& power : out) power /= sum;
 }
 
 double at(const std::vector<double>& values, size_t index) { return values[values.size() == 1 ? 0 : index]; }
@@ -56,29 +54,35 @@ Answers::Answers(AnswersArgs args)
 }
 
 Answer Answers::answer(std::span<const float> outputs) const {
-  Answer out;
-  if (kind_ == PredictionKind::one_of_many) {
-    const bool open = std::ranges::any_of(outputs, [](float value) { return std::isnan(value); });
-    const auto largest = std::ranges::max_element(outputs);
-    out.values = probabilities_of(outputs, *largest);
-    out.classes = {open ? -1 : largest - outputs.begin()};
-  } else if (kind_ != PredictionKind::values) {
-    for (const float logit : outputs) {
-      out.values.push_back(probability_of(logit));
-      out.classes.push_back(std::isnan(logit) ? -1 : static_cast<double>(logit) > least_logit_ ? 1 : 0);
-    }
-  } else {
-    out.values.assign(outputs.begin(), outputs.end());
-  }
+  Answer out{.classes = std::vector<int64_t>(static_cast<size_t>(choices())),
+             .values = std::vector<double>(outputs.size())};
+  answer(outputs, out.classes, out.values);
   for (const int64_t number : out.classes) {
     const std::string* const text = class_text(number);
     out.texts.push_back(text != nullptr ? *text : "");
   }
-  for (size_t i = 0; undoes_ && i < out.values.size(); ++i) {
-    // Nine digits are enough for a float32, and the prediction is not more exact.
-    out.values[i] = rounded(out.values[i] * at(args_.label.scale, i) + at(args_.label.offset, i), 9);
-  }
   return out;
+}
+
+void Answers::answer(std::span<const float> outputs, std::span<int64_t> classes, std::span<double> values) const {
+  if (kind_ == PredictionKind::one_of_many) {
+    const bool open = std::ranges::any_of(outputs, [](float value) { return std::isnan(value); });
+    const auto largest = std::ranges::max_element(outputs);
+    write_probabilities(outputs, *largest, values);
+    classes[0] = open ? -1 : largest - outputs.begin();
+    return;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (kind_ != PredictionKind::values) {
+      values[i] = probability_of(outputs[i]);
+      classes[i] = std::isnan(outputs[i]) ? -1 : static_cast<double>(outputs[i]) > least_logit_ ? 1 : 0;
+    } else if (undoes_) {
+      // Nine digits are enough for a float32, and the prediction is not more exact.
+      values[i] = rounded(static_cast<double>(outputs[i]) * at(args_.label.scale, i) + at(args_.label.offset, i), 9);
+    } else {
+      values[i] = static_cast<double>(outputs[i]);
+    }
+  }
 }
 
 }  // namespace millrace

@@ -58,6 +58,8 @@ class Answers {
 
   // REQUIRES: outputs() values.
   Answer answer(std::span<const float> outputs) const;
+  // Writes the same without the texts. REQUIRES: room for choices() classes and outputs() values.
+  void answer(std::span<const float> outputs, std::span<int64_t> classes, std::span<double> values) const;
 
  private:
   AnswersArgs args_;
