@@ -183,7 +183,7 @@ void TrainingLoop::fill_report(const RowBlock& batch, Clock::time_point now) {
 }
 
 std::optional<double> TrainingLoop::done() const {
-  const std::optional<double> data = args_.delivery.summary().share;
+  const std::optional<double> data = args_.delivery.share();
   if (!args_.config.train.steps) return data;
   const double steps = static_cast<double>(steps_done_) / static_cast<double>(*args_.config.train.steps);
   return std::max(steps, data.value_or(0));

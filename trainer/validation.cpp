@@ -114,7 +114,7 @@ bool Validation::read_rows(int64_t step, const Tell& tell) {
   Clock::time_point told = Clock::now();
   while (plan_->run_next(pipeline, batch)) {
     if (!tell || Clock::now() - told < kProgressInterval) continue;
-    tell({.step = step, .done = pipeline.summary().share});
+    tell({.step = step, .done = pipeline.share()});
     told = Clock::now();
   }
   return !pipeline.cancelled();

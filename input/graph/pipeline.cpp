@@ -294,6 +294,8 @@ void Pipeline::summary(InputSummary& out) const {
   std::erase_if(out.dropped, [](const Dropped& dropped) { return dropped.rows == 0; });
 }
 
+std::optional<double> Pipeline::share() const { return impl_->share(); }
+
 InputStatistics Pipeline::statistics() const {
   const GraphImpl& graph = impl_->graph;
   InputStatistics out;

@@ -179,6 +179,8 @@ class MILLRACE_EXPORT Pipeline {
   InputSummary summary() const;
   // The same, but reuses the memory of `out`.
   void summary(InputSummary& out) const;
+  // InputSummary::share alone.
+  std::optional<double> share() const;
   InputStatistics statistics() const;
   PipelineTimes times() const;
 

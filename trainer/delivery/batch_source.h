@@ -19,6 +19,7 @@ class BatchSource : public Delivery {
   void stop() noexcept override { pipeline_.cancel(); }
   Place place(const RowId& id) const override { return pipeline_.place(id); }
   InputSummary summary() const override { return pipeline_.summary(); }
+  std::optional<double> share() const override { return pipeline_.share(); }
   DeliveryStatistics statistics() const override { return {.times = times(), .input = pipeline_.statistics()}; }
   DeliveryTimes times() const override;
   State save() const override { return pipeline_.save(); }

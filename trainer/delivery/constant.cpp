@@ -35,6 +35,7 @@ class ConstantDelivery final : public BatchSource {
     out.share.reset();
     return out;
   }
+  std::optional<double> share() const override { return {}; }
   // A restored delivery gives the same batch.
   State save() const override {
     if (given_ == 0) return BatchSource::save();

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class Delivery {
   virtual Place place(const RowId& id) const = 0;
   // Counts the batches that next() gave, and what was left out on the way to them.
   virtual InputSummary summary() const = 0;
+  // The part of summary() that is cheap.
+  virtual std::optional<double> share() const = 0;
   // Waits until no batch is being made, which is soon if stop() was called.
   virtual DeliveryStatistics statistics() const = 0;
   // The part of statistics() that is cheap.

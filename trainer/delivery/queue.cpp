@@ -35,6 +35,7 @@ class QueueDelivery final : public Delivery, private Task {
   void stop() noexcept override;
   Place place(const RowId& id) const override { return pipeline_.place(id); }
   InputSummary summary() const override { return summary_; }
+  std::optional<double> share() const override { return summary_.share; }
   DeliveryStatistics statistics() const override;
   DeliveryTimes times() const override;
   int64_t queued() const override;

@@ -21,6 +21,7 @@ TEST(ConstantDelivery, GivesTheFirstBatchAgainAndAgain) {
   EXPECT_EQ(made, 1);
   EXPECT_EQ(delivery->summary().batches, 51u);
   EXPECT_EQ(delivery->summary().rows, 204u);
+  EXPECT_EQ(delivery->share(), std::nullopt);
   delivery->stop();
   EXPECT_EQ(delivery->next(), nullptr);
 }

@@ -63,6 +63,8 @@ TEST(Delivery, SpeaksOfTheBatchesThatItGave) {
     ASSERT_NE(batch, nullptr);
     EXPECT_EQ(delivery->summary().batches, 2u);
     EXPECT_EQ(delivery->summary().rows, 16u);
+    EXPECT_NEAR(delivery->share().value_or(0), 16 / 50.0, 1e-9);
+    EXPECT_EQ(delivery->share(), delivery->summary().share);
     EXPECT_EQ(delivery->place(batch->id(3)).text(), "synthetic:12");
     EXPECT_EQ(delivery->graph().output().batch_size, 8);
     const DeliveryStatistics statistics = delivery->statistics();
