@@ -50,7 +50,7 @@ Answers::Answers(AnswersArgs args)
   };
   const bool changed = label.scale != std::vector<double>{1} || label.offset != std::vector<double>{0};
   undoes_ = changed && label.complete && fits(label.scale) && fits(label.offset);
-  cannot_undo_ = !label.complete;
+  cannot_undo_ = (changed || !label.complete) && !undoes_;
 }
 
 Answer Answers::answer(std::span<const float> outputs) const {

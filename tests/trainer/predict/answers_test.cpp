@@ -76,6 +76,9 @@ TEST(AnswersTest, NumbersAreAsTheLabelWas) {
   EXPECT_EQ(answer(Predictions::numbers, {1, 2}, two).values, (std::vector<double>{2, 7}));
   EXPECT_EQ(answer(Predictions::numbers, {1, 2, 3}, two).values, (std::vector<double>{1, 2, 3}))
       << "they do not belong together";
+  EXPECT_TRUE(Answers({.predictions = Predictions::numbers, .outputs = 3, .label = two}).cannot_undo());
+  EXPECT_FALSE(Answers({.predictions = Predictions::numbers, .outputs = 2, .label = two}).cannot_undo());
+  EXPECT_FALSE(Answers({.predictions = Predictions::numbers, .outputs = 3}).cannot_undo()) << "nothing was done";
   const FieldHistory unknown = {.field = "p", .scale = {2}, .complete = false};
   const Answers as_they_are({.predictions = Predictions::numbers, .label = unknown});
   EXPECT_EQ(as_they_are.answer(std::vector<float>{1}).values, std::vector<double>{1});
