@@ -23,7 +23,7 @@ using ::millrace::testing::CommandResult;
 using ::millrace::testing::run_trainer;
 using ::millrace::testing::Screen;
 using ::millrace::testing::trainer_words;
-using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
@@ -69,11 +69,11 @@ class LiveLineTest : public ::testing::Test {
 };
 
 TEST_F(LiveLineTest, IsOneLineOfWholePartsAtAnyWidth) {
-  // Four files of 10 rows: the share of the epochs is known by their sizes.
-  const std::vector<std::string> words = {"small.yaml", "--set", "input.filename_queue.epochs=1000000", "--set",
+  // Four files of 10 rows: the share of the epochs is known by their sizes. It is small for a long time.
+  const std::vector<std::string> words = {"small.yaml", "--set", "input.filename_queue.epochs=100000000", "--set",
                                           "train.log_every=100000"};
   for (const int columns : kWidths) {
-    const CommandResult result = interrupted(words, "\x1b[K\r", columns);
+    const CommandResult result = interrupted(words, "\x1b[K\r<1%  ", columns);
     EXPECT_EQ(result.exit_code, 130);
     const Screen screen(static_cast<size_t>(columns), result.err);
     EXPECT_EQ(screen.wraps(), 0);
@@ -82,13 +82,13 @@ TEST_F(LiveLineTest, IsOneLineOfWholePartsAtAnyWidth) {
     ASSERT_GE(lines.size(), 2u);
     for (const std::string& line : lines) {
       EXPECT_LT(line.size(), static_cast<size_t>(columns)) << line;
-      std::vector<std::string> parts = split(line, "  ");
-      if (parts.front() == "stopping") parts.erase(parts.begin());
-      ASSERT_GE(parts.size(), 3u) << line;
+      // A machine that is busy shows lines of long steps, too.
+      if (line.starts_with("stopping") || line.find(" step for ") != line.npos) continue;
+      const std::vector<std::string> parts = split(line, "  ");
+      ASSERT_GE(parts.size(), 2u) << line;
       EXPECT_THAT(parts[0], MatchesRegex("<1%|[0-9]+%"));
-      EXPECT_THAT(parts[1], MatchesRegex("([0-9]+ h [0-9]+ min|[0-9]+ min [0-9]+ s|[0-9.]+ s) left"));
-      EXPECT_THAT(parts[2], MatchesRegex("loss [0-9a-z.+-]+|long step for [0-9.]+ s"));
-      for (size_t i = 3; i < parts.size(); ++i) {
+      EXPECT_THAT(parts[1], MatchesRegex("([0-9]+ h [0-9]+ min|[0-9]+ min [0-9]+ s|[0-9.e+]+ s) left"));
+      for (size_t i = 2; i < parts.size(); ++i) {
         EXPECT_THAT(parts[i], MatchesRegex("loss [0-9a-z.+-]+|step [0-9]+|accuracy [0-9.]+|epoch [0-9]+|[0-9]+ rows/s|"
                                            "input wait <?[0-9]+%"));
       }
@@ -96,24 +96,11 @@ TEST_F(LiveLineTest, IsOneLineOfWholePartsAtAnyWidth) {
   }
 }
 
-TEST_F(LiveLineTest, SharesGrowToTheEnd) {
-  const CommandResult result = run_trainer({"small.yaml", "--set", "input.filename_queue.epochs=60000"}, terminal(80));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  std::vector<int> shares;
-  for (const std::string& line : live_lines(result.err)) {
-    if (line.starts_with("<1%")) continue;
-    shares.push_back(std::stoi(line));
-  }
-  ASSERT_GE(shares.size(), 2u) << result.err;
-  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
-  EXPECT_LE(shares.back(), 100);
-}
-
 TEST_F(LiveLineTest, StepsOfAKnownNumberAreCounted) {
   const CommandResult result =
       interrupted({"endless.yaml", "--set", "train.steps=1000000000"}, "/1000000000  accuracy ", 80);
-  EXPECT_THAT(live_lines(result.err).back(),
-              MatchesRegex("(stopping  )?<1%  .* left  loss .*  step [0-9]+/1000000000.*"));
+  EXPECT_THAT(live_lines(result.err),
+              Contains(MatchesRegex("<1%  .* left  (.*  )?loss .*  step [0-9]+/1000000000  accuracy .*")));
 }
 
 TEST_F(LiveLineTest, QuietShowsNothing) {
@@ -144,21 +131,33 @@ TEST_F(LiveLineTest, StaysBelowTheLog) {
   }
 }
 
+// The rows come when the test writes them. A line about a long step comes after a second, so the next step ends late
+// enough to be shown.
 TEST_F(LiveLineTest, ALongStepShowsThatSomethingGoesOn) {
   const std::string pipe = folder_.path("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   Command command(trainer_words({"small.yaml", "--set", "input.filename_queue.files=pipe", "--set",
-                                 "input.filename_queue.epochs=1"}),
+                                 "input.filename_queue.epochs=1", "--set", "train.steps=2"}),
                   terminal(40));
   const Descriptor writer(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));
-  std::string rows;  // of a batch of 7, and some more
-  for (int row = 0; row < 10; ++row) rows += row % 2 == 0 ? "1,2,0\n" : "2,3,1\n";
-  ASSERT_EQ(::write(writer.get(), rows.data(), rows.size()), static_cast<ssize_t>(rows.size()));
-  EXPECT_TRUE(command.wait_for_err(" for 2.")) << "nothing comes, and the step is still waited for";
-  command.send(SIGINT);
+  const auto write_rows = [&writer](int count) {
+    std::string rows;
+    for (int row = 0; row < count; ++row) rows += row % 2 == 0 ? "1,2,0\n" : "2,3,1\n";
+    EXPECT_EQ(::write(writer.get(), rows.data(), rows.size()), std::ssize(rows));
+  };
+  write_rows(3);  // of a batch of 7
+  EXPECT_TRUE(command.wait_for_err(" s\x1b[K\r")) << "a line about the first step, and another one";
+  write_rows(7);
+  EXPECT_TRUE(command.wait_for_err("\r50%  "));
+  EXPECT_TRUE(command.wait_for_err("  long step for "));
+  write_rows(7);
   const CommandResult result = command.finish();
-  EXPECT_EQ(result.exit_code, 130);
-  EXPECT_THAT(result.err, HasSubstr("long step for 1."));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<std::string> lines = live_lines(result.err);
+  ASSERT_GE(lines.size(), 5u) << result.err;
+  EXPECT_THAT(lines[0], MatchesRegex("[a-z]+ step for [0-9.]+ s"));
+  EXPECT_THAT(lines[1], MatchesRegex("[a-z]+ step for [0-9.]+ s"));
+  EXPECT_THAT(lines, Contains(MatchesRegex("100%  loss .*")));
   EXPECT_EQ(Screen(40, result.err).wraps(), 0);
 }
 
