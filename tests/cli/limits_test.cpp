@@ -47,7 +47,7 @@ class Limits : public ::testing::Test {
 
 TEST_F(Limits, ThreadsThatTheSystemRefusesAreItsError) {
   if (!kMeasuresMemory) GTEST_SKIP() << "a sanitizer needs the address space";
-  std::vector<std::string> words = {"/bin/bash", "-c", "ulimit -v 4000000 && exec \"$@\"", "limited"};
+  std::vector<std::string> words = {"/bin/bash", "-c", "ulimit -s 8192; ulimit -v 4000000 && exec \"$@\"", "limited"};
   for (std::string& word : trainer_words({"c.yaml", "--set", "threads=4096"})) words.push_back(std::move(word));
   const CommandResult result = run_command(words, {.folder = folder_.path()});
   EXPECT_EQ(result.exit_code, 74);
