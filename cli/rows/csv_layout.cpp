@@ -18,8 +18,7 @@ int64_t columns_of(const FieldSpec& field) { return field.ragged() ? 1 : field.s
 void append_field(std::vector<CsvColumn>& out, std::set<std::string>& taken, const RowSpec& rows, size_t field) {
   const FieldSpec& spec = rows.fields[field];
   for (int64_t i = 0; i < columns_of(spec); ++i) {
-    std::string name = columns_of(spec) == 1 ? spec.name : cat(spec.name, '_', i);
-    while (!taken.insert(name).second) name += '_';
+    std::string name = free_name(taken, columns_of(spec) == 1 ? spec.name : cat(spec.name, '_', i));
     out.push_back({std::move(name), {{.field = field, .element = static_cast<size_t>(i), .split = spec.split}}});
   }
 }
@@ -56,6 +55,11 @@ bool place_field(std::vector<CsvColumn>& out, const TextColumns& from, const Row
 }
 
 }  // namespace
+
+std::string free_name(std::set<std::string>& taken, std::string name) {
+  while (!taken.insert(name).second) name += '_';
+  return name;
+}
 
 CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows) {
   CsvLayout layout;

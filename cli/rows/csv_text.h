@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ struct CsvLayout {
 // stands in the column that it was read from, under that column's name; fields that later ops made stand after them. If
 // the rows do not come from CSV, the fields stand side by side, with a header.
 CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows);
+
+// Takes `name`, or if it is taken, the name with as many _ at its end as it needs.
+std::string free_name(std::set<std::string>& taken, std::string name);
 
 // Appends a field, in quotes if it would be read as something else without them. `first`: it is the first of its line.
 void append_csv_field(std::string& out, std::string_view text, const CsvDialect& dialect, bool first);

@@ -1,6 +1,7 @@
 #include "millrace/cli/rows/prediction_text.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "millrace/cli/rows/csv_text.h"
@@ -15,13 +16,11 @@ PredictionText::PredictionText(PredictionTextArgs args)
       classes_(args_.answers.choices() > 0),
       names_(!args_.answers.classes().empty()),
       each_(args_.answers.kind() == PredictionKind::each_yes_or_no),
-      several_(args_.answers.outputs() != 1 || args_.answers.kind() == PredictionKind::one_of_many) {
-  std::vector<std::string> taken = own_columns();
-  for (const char* key : {"v", "row", "class", "name", "probability", "prediction", "error"}) taken.emplace_back(key);
-  for (std::string& name : args_.kept) {
-    while (std::ranges::find(taken, name) != taken.end()) name += '_';
-    taken.push_back(name);
-  }
+      several_(args_.answers.outputs() != 1 || args_.answers.kind() == PredictionKind::one_of_many),
+      columns_(own_columns()) {
+  std::set<std::string> taken(columns_.begin(), columns_.end());
+  taken.insert({"v", "row", "class", "name", "probability", "prediction", "error"});
+  for (std::string& name : args_.kept) name = free_name(taken, std::move(name));
 }
 
 std::vector<std::string> PredictionText::own_columns() const {
@@ -40,7 +39,7 @@ std::string PredictionText::head() const {
   if (args_.format != "csv") return {};
   std::string out = "row";
   for (const std::string& name : args_.kept) append_csv_field(out += ',', name, {}, false);
-  for (const std::string& name : own_columns()) out += ',' + name;
+  for (const std::string& name : columns_) out += ',' + name;
   return out + '\n';
 }
 
@@ -53,7 +52,7 @@ void PredictionText::append_csv(std::string& out, const PredictedRow& row, const
   append_csv_field(out, row.place, {}, true);
   for (const std::string_view text : row.kept) append_csv_field(out += ',', text, {}, false);
   if (!row.error.empty()) {
-    out.append(own_columns().size(), ',') += '\n';
+    out.append(columns_.size(), ',') += '\n';
     return;
   }
   for (const int64_t chosen : answer.classes) out += chosen >= 0 ? cat(',', chosen) : ",";

@@ -39,13 +39,13 @@ class PredictionText {
  private:
   void append_csv(std::string& out, const PredictedRow& row, const Answer& answer) const;
   void append_json(std::string& out, const PredictedRow& row, const Answer& answer) const;
-  // The names of the columns of CSV after those that are kept.
   std::vector<std::string> own_columns() const;
 
   PredictionTextArgs args_;
   bool classes_, names_;
-  bool each_;     // there is a class for each output
-  bool several_;  // several values, or a list of one
+  bool each_;                         // there is a class for each output
+  bool several_;                      // several values, or a list of one
+  std::vector<std::string> columns_;  // the names of the columns of CSV after those that are kept
 };
 
 }  // namespace millrace::cli
