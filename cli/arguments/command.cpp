@@ -81,14 +81,18 @@ std::vector<std::string> choices_of(std::string_view value) {
   return value.find('|') == value.npos ? std::vector<std::string>() : split_at(value, '|');
 }
 
-int64_t whole_number(std::string_view name, const std::string& text, const WholeRange& range) {
-  int64_t value = 0;
+template <class T>
+T number_in(const NumberRange<T>& range, std::string_view name, const std::string& text) {
+  T value = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  if (whole && value >= range.least && value <= range.most) return value;
-  const std::string upper = range.most < WholeRange{}.most ? cat(" to ", range.most) : std::string();
-  throw UsageError(cat(name, ": expected a whole number from ", range.least, upper, ", got ", quote(text)));
+  const bool all = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  if (all && value >= range.least && value <= range.most) return value;
+  const std::string upper = range.most < NumberRange<T>{}.most ? cat(" to ", range.most) : std::string();
+  throw UsageError(cat(name, ": expected a ", std::integral<T> ? "whole " : "", "number from ", range.least, upper,
+                       ", got ", quote(text)));
 }
+template int64_t number_in(const NumberRange<int64_t>&, std::string_view, const std::string&);
+template double number_in(const NumberRange<double>&, std::string_view, const std::string&);
 
 const std::string& one_of(std::string_view name, const std::string& text, const std::vector<std::string>& choices) {
   if (std::ranges::find(choices, text) != choices.end()) return text;

@@ -48,9 +48,10 @@ struct Argument {
   bool is_positional() const { return !name().starts_with('-'); }
 };
 
-struct WholeRange {
-  int64_t least = 0;
-  int64_t most = std::numeric_limits<int64_t>::max();
+template <class T>  // int64_t or double
+struct NumberRange {
+  T least = 0;
+  T most = std::numeric_limits<T>::max();
 };
 
 // What the help of a command says in addition to its options.
@@ -84,7 +85,7 @@ struct Command {
   void texts(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
              std::string_view doc);
   template <class T>
-  void number(std::string_view name, T& value, const WholeRange& range, std::string_view doc);
+  void number(std::string_view name, T& value, const NumberRange<int64_t>& range, std::string_view doc);
   // `choices` are names that | joins.
   void choice(std::string_view name, std::string& value, std::string_view choices, std::string_view doc);
   Argument& add(std::string_view names, std::string_view placeholder, std::string_view doc,
@@ -106,7 +107,8 @@ std::vector<const Command*> all_commands(Command&&) = delete;
 std::vector<std::string> choices_of(std::string_view value);
 
 // `text`, the value of the option `name`, as a number in `range`, or as one of `choices`. Both throw UsageError.
-int64_t whole_number(std::string_view name, const std::string& text, const WholeRange& range);
+template <class T>
+T number_in(const NumberRange<T>& range, std::string_view name, const std::string& text);
 const std::string& one_of(std::string_view name, const std::string& text, const std::vector<std::string>& choices);
 
 // "did you mean check?", or `otherwise` if no known word is near.
@@ -129,9 +131,9 @@ Command make_command(const CommandText& about, int (*run)(const Arguments&, Sess
 }
 
 template <class T>
-void Command::number(std::string_view names, T& value, const WholeRange& range, std::string_view doc) {
+void Command::number(std::string_view names, T& value, const NumberRange<int64_t>& range, std::string_view doc) {
   Argument& added = add(names, "N", doc, [&value, range, name = std::string(names)](const std::string& text) {
-    value = whole_number(name, text, range);
+    value = number_in(range, name, text);
   });
   if constexpr (std::same_as<T, int64_t>) added.default_value = std::to_string(value);
 }

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,20 +53,12 @@ EXAMPLES:
 std::vector<std::string> read_names(const std::string& text) {
   ScannedRecord record;
   const bool whole = RecordScanner({}, true).scan(text, true, record) && record.length == text.size();
-  if (!whole || record.fault != SyntaxFault::none || text.empty()) {
+  if (!whole || record.fault != SyntaxFault::none) {
     throw UsageError(cat("--keep: expected names with commas between them, got ", quote(text)));
   }
   std::vector<std::string> names;
   for (size_t i = 0; i < record.size(); ++i) names.emplace_back(record.field(i));
   return names;
-}
-
-double read_share(const std::string& text) {
-  double value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  if (whole && value >= 0 && value <= 1) return value;
-  throw UsageError(cat("--threshold: expected a number from 0 to 1, got ", quote(text)));
 }
 
 struct PredictArguments : ModelArguments {
@@ -90,7 +81,7 @@ struct PredictArguments : ModelArguments {
         .repeats = true;
     c.choice("--bad-rows", bad_rows, "blank|skip|fail", "what becomes of a bad row, see below");
     c.add("--threshold", "P", "class 1 if its probability is above P, instead of 0.5, for models that say yes or no",
-          [this](const std::string& text) { threshold = read_share(text); });
+          [this](const std::string& text) { threshold = number_in<double>({.most = 1}, "--threshold", text); });
     c.flag("--raw", raw, "the model's outputs as they are, no classes and probabilities");
   }
   void check(const Command& c) {

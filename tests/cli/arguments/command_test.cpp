@@ -77,15 +77,20 @@ TEST(CommandTest, AllCommandsOuterOnesFirst) {
   EXPECT_EQ(lines, "trainer;trainer a;trainer a b;trainer c;");
 }
 
-TEST(CommandTest, WholeNumbersAreInTheirRange) {
-  EXPECT_EQ(whole_number("--n", "7", {.least = 7, .most = 7}), 7);
-  EXPECT_EQ(whole_number("--n", "9223372036854775807", {}), std::numeric_limits<int64_t>::max());
+TEST(CommandTest, NumbersAreInTheirRange) {
+  EXPECT_EQ(number_in<int64_t>({.least = 7, .most = 7}, "--n", "7"), 7);
+  EXPECT_EQ(number_in<int64_t>({}, "--n", "9223372036854775807"), std::numeric_limits<int64_t>::max());
   for (const char* text : {"6", "8", "x", "7x", "7.0", " 7", "99999999999999999999", ""}) {
-    EXPECT_EQ(error_of<UsageError>([&] { (void)whole_number("--n", text, {.least = 7, .most = 7}); }),
+    EXPECT_EQ(error_of<UsageError>([&] { (void)number_in<int64_t>({.least = 7, .most = 7}, "--n", text); }),
               std::string("--n: expected a whole number from 7 to 7, got \"") + text + '"');
   }
-  EXPECT_EQ(error_of<UsageError>([] { (void)whole_number("--n", "-1", {}); }),
+  EXPECT_EQ(error_of<UsageError>([] { (void)number_in<int64_t>({}, "--n", "-1"); }),
             "--n: expected a whole number from 0, got \"-1\"");
+  EXPECT_EQ(number_in<double>({.most = 1}, "--p", "0.5"), 0.5);
+  for (const char* text : {"-0.1", "1.1", "nan", "0.5x", "1e999", ""}) {
+    EXPECT_EQ(error_of<UsageError>([&] { (void)number_in<double>({.most = 1}, "--p", text); }),
+              std::string("--p: expected a number from 0 to 1, got \"") + text + '"');
+  }
 }
 
 }  // namespace
