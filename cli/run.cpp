@@ -53,12 +53,7 @@ int report(const Error& failure, bool json, Output& out) {
   const std::string event = json ? failure_event(failure) : std::string();
   out.flush_quietly();  // writes what came before the failure
   write_to_stderr(text);
-  try {
-    out.write(event);
-    out.flush();
-  } catch (const IoError&) {
-    // Only the failure that came first is reported.
-  }
+  (void)Stream::standard(STDOUT_FILENO).write(event);  // only the failure that came first is reported
   return exit_code(failure);
 }
 
