@@ -64,12 +64,7 @@ int report_without_memory(bool json) noexcept {
   sigfillset(&all);
   pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
   write_to_stderr("error: out of memory\n");
-  if (json) {
-    (void)Stream::standard(STDOUT_FILENO)
-        .write(R"({"v":1,"event":"error","kind":"internal","file":null,"line":null,"column":null,)"
-               R"("message":"out of memory","hint":null})"
-               "\n");
-  }
+  if (json) (void)Stream::standard(STDOUT_FILENO).write(kOutOfMemoryEvent);
   return kExitInternal;
 }
 

@@ -47,6 +47,10 @@ TEST(ReportTest, WhatIsUnknownIsNullInTheEvent) {
   EXPECT_TRUE(event["hint"].is_null());
 }
 
+TEST(ReportTest, TheEventWithoutMemoryIsTheSame) {
+  EXPECT_EQ(failure_event(InternalError("out of memory")), kOutOfMemoryEvent);
+}
+
 TEST(ReportTest, KindFollowsTheType) {
   EXPECT_NE(failure_event(UsageError("m")).find("\"kind\":\"usage\""), std::string::npos);
   EXPECT_NE(failure_event(ShapeError("m")).find("\"kind\":\"config\""), std::string::npos);
