@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "millrace/core/text.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -14,12 +15,6 @@ namespace {
 using ::millrace::testing::CommandResult;
 using ::millrace::testing::run_command;
 using ::millrace::testing::trainer_words;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMeasuresMemory = false;
-#else
-constexpr bool kMeasuresMemory = true;
-#endif
 
 class Limits : public ::testing::Test {
  protected:
@@ -46,7 +41,7 @@ class Limits : public ::testing::Test {
 };
 
 TEST_F(Limits, ThreadsThatTheSystemRefusesAreItsError) {
-  if (!kMeasuresMemory) GTEST_SKIP() << "a sanitizer needs the address space";
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer needs the address space";
   std::vector<std::string> words = {"/bin/bash", "-c", "ulimit -s 8192; ulimit -v 4000000 && exec \"$@\"", "limited"};
   for (std::string& word : trainer_words({"c.yaml", "--set", "threads=4096"})) words.push_back(std::move(word));
   const CommandResult result = run_command(words, {.folder = folder_.path()});
@@ -55,7 +50,7 @@ TEST_F(Limits, ThreadsThatTheSystemRefusesAreItsError) {
 }
 
 TEST_F(Limits, ACheckTakesNoMemoryForLargeBatches) {
-  if (!kMeasuresMemory) GTEST_SKIP();
+  if (test::kSanitized) GTEST_SKIP();
   ASSERT_EQ(run({"check", "c.yaml"}).exit_code, 0);
   const uint64_t before = peak();
   // Where the system refuses what a training would take, this is an error; it takes no memory, either.
@@ -77,7 +72,7 @@ TEST_F(Limits, ThousandsOfOpsAndLayersAreReadAtOnce) {
   folder_.write("ops.yaml", config);
   const auto start = std::chrono::steady_clock::now();  // minutes where each name was found from the first on
   EXPECT_EQ(run({"input", "ops.yaml", "--format", "none"}).exit_code, 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(kMeasuresMemory ? 20 : 200));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(test::kSanitized ? 200 : 20));
 }
 
 TEST_F(Limits, MessagesDoNotRepeatLongTexts) {

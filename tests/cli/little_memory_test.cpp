@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/text.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -17,9 +18,7 @@ using ::millrace::testing::write_small_data;
 class LittleMemory : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "sanitizers reserve most of the address space";
-#endif
+    if (test::kSanitized) GTEST_SKIP() << "sanitizers reserve most of the address space";
     write_small_data(folder_);
     folder_.write("image.yaml",
                   "device: cpu\nthreads: 2\ninput: [{synthetic: {features: 192, rows: 40}}, {batch: {batch_size: 8}}]\n"

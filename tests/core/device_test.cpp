@@ -11,6 +11,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "tests/support/sanitized.h"
 
 namespace millrace {
 namespace {
@@ -118,9 +119,7 @@ TEST(Memory, MovesAndReleasesWhatItHeld) {
 }
 
 TEST(Memory, SaysHowMuchWasMissing) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers end the process when memory runs out";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers end the process when memory runs out";
   for (const size_t bytes : {std::numeric_limits<size_t>::max(), std::numeric_limits<size_t>::max() / 2}) {
     try {
       Memory(Device::cpu(), bytes);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "tests/support/sanitized.h"
 
 namespace millrace {
 namespace {
@@ -179,9 +180,7 @@ TEST(Tensor, OfNoRowsHasNoMemory) {
 }
 
 TEST(Tensor, SaysHowMuchMemoryWasMissing) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers end the process when memory runs out";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers end the process when memory runs out";
   try {
     Tensor tensor(Device::cpu(), {{int64_t{1} << 28, int64_t{1} << 28}, DType::f32});
     FAIL();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "millrace/core/text.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -299,9 +300,7 @@ TEST_F(InputCommandTest, ExplainWritesNothingButItsAnswer) {
 
 // More than there are addresses, so that nothing is taken before it fails.
 TEST_F(InputCommandTest, RowsBeyondMemoryNameTheirKey) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers end the process when memory runs out";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers end the process when memory runs out";
   const std::string start =
       "input:\n  - filename_queue: {files: part-0.csv, epochs: 1}\n  - csv_reader\n"
       "  - decode_csv: {fields: {x: {columns: 0}, y: {columns: 1}, z: {columns: 2}}}\n";

@@ -8,6 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "millrace/core/errors.h"
+#include "tests/support/sanitized.h"
+
 namespace millrace::cpu {
 namespace {
 
@@ -35,9 +38,7 @@ TEST(OneDnn, LetsThreadsMakePrimitivesInTurn) {
 
 // The library itself would die of it.
 TEST(OneDnn, IsNotCalledWithoutMemoryForItsCode) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers reserve most of the address space";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers reserve most of the address space";
   require_code_memory();
   const pid_t child = ::fork();
   if (child == 0) {

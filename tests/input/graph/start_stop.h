@@ -15,15 +15,12 @@
 #include "millrace/core/random.h"
 #include "tests/input/graph/faulty_files.h"
 #include "tests/input/graph/rich_graph.h"
+#include "tests/support/sanitized.h"
 
 namespace millrace::testing_support {
 
 // P3: how long after a failure, or a call that stops, whoever waits may go on waiting.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kSoon = 2.0;
-#else
-constexpr double kSoon = 0.1;
-#endif
+constexpr double kSoon = test::kSanitized ? 2.0 : 0.1;
 
 using WallClock = std::chrono::steady_clock;
 

@@ -13,16 +13,11 @@
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMeasuresMemory = false;
-#else
-constexpr bool kMeasuresMemory = true;
-#endif
 
 // The most memory of this process since begin_peak(), in KiB.
 int64_t peak() {
@@ -95,7 +90,7 @@ class HostileModelTest : public ::testing::Test {
   }
 
   void expect_little_memory(int64_t before) const {
-    if (!kMeasuresMemory) return;
+    if (test::kSanitized) return;
     EXPECT_LT(peak() - before, 16 << 10) << "KiB";
   }
 
