@@ -200,7 +200,7 @@ int run_train(const TrainArguments& arguments, Session& session) {
                                        catalog, arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
   Progress progress(progress_style(arguments));
-  // Until all is written: what a signal does not stop it must not cut short.
+  // The guard lives until everything is written: a signal that comes then must not end the program.
   const auto guard = session.signals.while_running([&trainer, &progress] {
     progress.stopping();
     trainer.stop();

@@ -35,7 +35,7 @@ class SignalWatcher {
   [[nodiscard]] Guard while_running(std::function<void()> stop);
   // The first signal that came, or 0.
   int received() const { return received_.load(); }
-  // A descriptor that can be read, and is not to be, once the first signal has come; for poll(). -1 without a watcher.
+  // For poll(): becomes readable when the first signal comes. Nobody reads from it. -1 if there is no watcher.
   static int stop_request();
 
  private:

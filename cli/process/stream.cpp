@@ -75,7 +75,8 @@ int Stream::write(std::string_view text) {
     if (way_ == Way::shared) {
       if (const int code = wait_for_room(); code != 0) return code;
     }
-    // A pipe that has room takes so much without blocking.
+    // A pipe that has room takes so much without blocking. A terminal may block; it is `shared` only if it could not be
+    // opened again.
     const size_t size = way_ == Way::shared ? std::min<size_t>(text.size(), PIPE_BUF) : text.size();
     const ssize_t written = way_ == Way::socket ? ::send(number_, text.data(), size, MSG_DONTWAIT | MSG_NOSIGNAL)
                                                 : ::write(number_, text.data(), size);

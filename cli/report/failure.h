@@ -9,7 +9,7 @@
 
 namespace millrace::cli {
 
-// The exception as the Error that is reported: another one is a bug, or lack of memory.
+// The exception as an Error. Only a bug or a lack of memory makes one that is not.
 std::exception_ptr reported(const std::exception_ptr& failure);
 
 // "error: place: message", then "hint: ..." if there is one. Control characters are escaped.
