@@ -19,7 +19,7 @@ namespace millrace::cli {
 
 namespace {
 
-// What takes longer is worth a word.
+// The line says so if nothing was told for longer.
 constexpr double kQuietSeconds = 1;
 constexpr auto kTick = std::chrono::milliseconds(500);
 
@@ -35,7 +35,7 @@ std::string activity(const LiveState& state) {
   }
   if (state.quiet_seconds < kQuietSeconds) return out;
   if (out.empty()) {
-    // Which step it is nobody knows: those that ended soon after the newest report were not told.
+    // The number of the step is not known: reports are at most ten a second.
     const bool finished = state.report && state.report->done && *state.report->done >= 1;
     out = finished ? "finishing" : "long step";
   }
