@@ -5,6 +5,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/text.h"
+#include "millrace/input/run/patient_transform.h"
 
 namespace millrace {
 
@@ -65,7 +66,7 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   const bool has_rows = input == PortType::rows || input == PortType::batches;
   try {
     if (link.patient) {
-      apply_patiently(link, chunk, memory.patient);
+      apply_patiently(link, chunk);
     } else {
       link.transform->apply(chunk);
     }

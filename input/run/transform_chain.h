@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "millrace/core/trace.h"
-#include "millrace/input/run/patient_transform.h"
 #include "millrace/input/transform.h"
 
 namespace millrace {
@@ -35,7 +34,6 @@ struct TaskMemory {
   Workspace work;
   std::unique_ptr<ChunkText> text;
   RowBlock spare;
-  PatientMemory patient;
   // The work of one link: nanoseconds, rows made, bytes of text seen.
   struct Work {
     uint64_t nanoseconds = 0, rows = 0, bytes = 0;

@@ -45,7 +45,7 @@ class PatientTransformTest : public testing::Test {
     mutable int64_t rows = 0;
   };
 
-  // What became of the rows: "11b" for a value and a name, "d!reason" for a bad row; then the notes.
+  // What became of the rows: "11b" for a value and a name, "3d!reason" for a bad row; then the notes.
   std::string apply(const StepOptions& options) {
     const Counted step(options);
     apply_with(step);
@@ -53,41 +53,86 @@ class PatientTransformTest : public testing::Test {
     std::string out;
     for (int64_t row = 0; row < chunk_.rows.size(); ++row) {
       const std::string name(chunk_.rows.varying(1, row).text(0)), error(chunk_.rows.varying(2, row).text(0));
-      out += cat(row > 0 ? " " : "", error.empty() ? cat(value(chunk_.rows, row)) : "", name,
-                 error.empty() ? "" : cat('!', error));
+      out += cat(row > 0 ? " " : "", value(chunk_.rows, row), name, error.empty() ? "" : "!", error);
       EXPECT_EQ(chunk_.rows.id(row).offset, static_cast<uint64_t>(name[0] - 'a'));
     }
     for (const Note& note : chunk_.notes) out += cat(" | ", note.row, note.kind == Note::Kind::error ? "?" : note.text);
     return out;
   }
-  void apply_with(const Transform& transform) {
-    const Port output = {.type = PortType::rows, .rows = rows_with_error()};
-    apply_patiently({.transform = &transform, .name = "step", .output = output}, chunk_, memory_);
+  void apply_with(const Transform& transform, const RowSpec& rows = rows_with_error()) {
+    const Port output = {.type = PortType::rows, .rows = rows};
+    apply_patiently({.transform = &transform, .name = "step", .output = output}, chunk_);
   }
 
   Workspace work_;
   Chunk chunk_;
-  PatientMemory memory_;
   int64_t given_ = 0;
 };
 
 TEST_F(PatientTransformTest, BadRowsKeepTheirPlaceAndAreNotSeen) {
   set_text(chunk_.rows, 2, 3, "no number");
   set_text(chunk_.rows, 2, 9, "torn");
-  EXPECT_EQ(apply({.add = 10}), "10a 11b 12c d!no number 14e 15f 16g 17h 18i j!torn");
+  EXPECT_EQ(apply({.add = 10}), "10a 11b 12c 3d!no number 14e 15f 16g 17h 18i 9j!torn");
   EXPECT_EQ(given_, 8);
 }
 
 TEST_F(PatientTransformTest, ARowThatIsRefusedIsBad) {
-  EXPECT_EQ(apply({.fail_at = 5, .add = 10}), "10a 11b 12c 13d 14e f!the value 5 is bad 16g 17h 18i 19j");
-  EXPECT_EQ(apply({.fail_at = 10}), "a!the value 10 is bad 11b 12c 13d 14e f!the value 5 is bad 16g 17h 18i 19j")
+  EXPECT_EQ(apply({.fail_at = 5, .add = 10}), "10a 11b 12c 13d 14e 5f!the value 5 is bad 16g 17h 18i 19j");
+  EXPECT_EQ(apply({.fail_at = 10}), "10a!the value 10 is bad 11b 12c 13d 14e 5f!the value 5 is bad 16g 17h 18i 19j")
       << "after another transform";
 }
 
 TEST_F(PatientTransformTest, NotesStayWhereTheyAre) {
   chunk_.add({.kind = Note::Kind::print, .row = 7, .text = "before h"});
   EXPECT_EQ(apply({.drop_every = 4, .fail_at = 5, .print_every = 6}),
-            "1b 2c 3d f!the value 5 is bad 6g 7h 9j | 0filter | 3filter | 4seen 6 | 5before h | 6filter");
+            "1b 2c 3d 5f!the value 5 is bad 6g 7h 9j | 0filter | 3filter | 4seen 6 | 5before h | 6filter");
+}
+
+TEST_F(PatientTransformTest, AnEarlierErrorStaysAtTheEnd) {
+  chunk_.fail(std::make_exception_ptr(DataError("cut off")));
+  EXPECT_EQ(apply({.fail_at = 5}), "0a 1b 2c 3d 4e 5f!the value 5 is bad 6g 7h 8i 9j | 10?");
+}
+
+// Adds a number that is 1.
+struct Adding : Step {
+  Adding() : Step({}) {
+    RowSpec rows = rows_with_error();
+    rows.fields.insert(rows.fields.begin(), {.name = "one", .dtype = DType::f32, .shape = Shape({1})});
+    spec = std::make_shared<const RowSpec>(rows);
+  }
+  void apply(Chunk& chunk) const override {
+    chunk.spare.configure(spec, chunk.rows.size());
+    chunk.spare.resize(chunk.rows.size());
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      chunk.spare.id(row) = chunk.rows.id(row);
+      *chunk.spare.row<float>(0, row) = 1;
+      *chunk.spare.row<int64_t>(1, row) = value(chunk.rows, row);
+      for (const size_t field : {1u, 2u}) chunk.spare.varying(field + 1, row) = chunk.rows.varying(field, row);
+    }
+    chunk.swap_rows();
+    made = chunk.rows.at(0, 0);
+  }
+  SharedRowSpec spec;
+  mutable const std::byte* made = nullptr;
+};
+
+TEST_F(PatientTransformTest, ABadRowHasNothingInNewFields) {
+  set_text(chunk_.rows, 2, 3, "no number");
+  const Adding adding;
+  apply_with(adding, *adding.spec);
+  ASSERT_EQ(chunk_.rows.size(), 10);
+  for (int64_t row = 0; row < 10; ++row) {
+    EXPECT_EQ(*chunk_.rows.row<float>(0, row), row == 3 ? 0 : 1);
+    EXPECT_EQ(*chunk_.rows.row<int64_t>(1, row), row);
+    EXPECT_EQ(chunk_.rows.varying(3, row).text(0), row == 3 ? "no number" : "");
+  }
+}
+
+TEST_F(PatientTransformTest, GoodRowsAreHandedOnAsTheTransformMadeThem) {
+  const Adding adding;
+  apply_with(adding, *adding.spec);
+  EXPECT_EQ(chunk_.rows.size(), 10);
+  EXPECT_EQ(chunk_.rows.at(0, 0), adding.made) << "not a copy";
 }
 
 struct Refusing : Step {
