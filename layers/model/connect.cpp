@@ -6,7 +6,7 @@
 
 #include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
-#include "millrace/layers/model/planner.h"
+#include "millrace/layers/model/in_layer.h"
 
 namespace millrace {
 

@@ -7,8 +7,8 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/connect.h"
+#include "millrace/layers/model/in_layer.h"
 #include "millrace/layers/model/initialize.h"
-#include "millrace/layers/model/planner.h"
 
 namespace millrace {
 

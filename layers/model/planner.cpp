@@ -72,10 +72,11 @@ class Planner {
   void describe_layer(const Model::Node& node) {
     PlannedLayer planned;
     planned.name = node.name;
+    planned.place = node.layer->origin().place;
     planned.nodes = {&node};
     std::vector<int> inputs;
     for (const int input : node.inputs) inputs.push_back(input >= 0 ? steps_[static_cast<size_t>(input)] : input);
-    const LayoutUse use = in_layer(node, [&] { return node.layer->layout_use(); });
+    const LayoutUse use = in_layer(planned, [&] { return node.layer->layout_use(); });
     const auto lies_as_image = [&](int source) { return source >= 0 && layer(source).as_images; };
     const bool images = use == LayoutUse::images ||
                         (use == LayoutUse::same && std::any_of(inputs.begin(), inputs.end(), lies_as_image));

@@ -13,7 +13,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/text.h"
+#include "millrace/layers/model/in_layer.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"
 
@@ -23,6 +23,7 @@ namespace millrace {
 // get their data in each call, all other views when the model is planned.
 struct PlannedLayer {
   std::string name;
+  Place place;                            // of the layer in the configuration
   std::vector<const Model::Node*> nodes;  // empty: a change of layout
   std::unique_ptr<LayerPlan> plan;
   std::vector<int> sources;                         // >= 0: index of a planned layer; < 0: field -1 - i
@@ -56,32 +57,9 @@ struct PlannedModel {
   GradientTarget gradient_target = GradientTarget::block_write;
 };
 
-// Returns what `call` returns, which calls functions of a layer. Errors get the layer's name as context and, if they
-// have none, its place; any other exception becomes an InternalError like that.
-template <class F>
-decltype(auto) in_layer(const std::string& name, const Place& place, const F& call) {
-  try {
-    return call();
-  } catch (Error& error) {
-    error.add_context(cat("layer ", name));
-    error.set_place(place);
-    throw;
-  } catch (...) {
-    std::rethrow_exception(as_error(std::current_exception(), cat("layer ", name), place));
-  }
-}
-template <class F>
-decltype(auto) in_layer(const LayerNode& node, const F& call) {
-  return in_layer(node.name, node.spec.place(), call);
-}
-template <class F>
-decltype(auto) in_layer(const Model::Node& node, const F& call) {
-  return in_layer(node.name, node.layer->origin().place, call);
-}
 template <class F>
 decltype(auto) in_layer(const PlannedLayer& planned, const F& call) {
-  static const Place nowhere;  // a step allocates nothing, not for a copy either
-  return in_layer(planned.name, planned.nodes.empty() ? nowhere : planned.nodes[0]->layer->origin().place, call);
+  return in_layer(planned.name, planned.place, call);
 }
 
 // Throws ShapeError if args.inputs are not the model's fields; a layer's errors name the layer. A const model can only

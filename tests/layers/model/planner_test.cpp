@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "millrace/core/random.h"
 #include "millrace/core/sizes.h"
@@ -355,23 +354,6 @@ TEST_F(PlannerTest, ChecksFields) {
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(), "the model reads 1 field, got 0");
   }
-}
-
-std::string text_in_layer(void (*call)()) {
-  try {
-    in_layer("gate", {"a.yaml", 3, 5}, call);
-  } catch (const Error& error) {
-    return cat(to_string(error.kind()), ": ", error.what());
-  }
-  return "nothing";
-}
-
-TEST(InLayer, NamesTheLayerAndItsPlaceWhateverIsThrown) {
-  EXPECT_EQ(text_in_layer([] {}), "nothing");
-  EXPECT_EQ(text_in_layer([] { throw DeviceError("gone"); }), "device: a.yaml:3:5: layer gate: gone");
-  EXPECT_EQ(text_in_layer([] { throw ShapeError("odd", {"b.yaml", 1, 1}); }), "config: b.yaml:1:1: layer gate: odd");
-  EXPECT_EQ(text_in_layer([] { throw std::runtime_error("no luck"); }), "internal: a.yaml:3:5: layer gate: no luck");
-  EXPECT_EQ(text_in_layer([] { throw 5; }), "internal: a.yaml:3:5: layer gate: an exception of unknown type");
 }
 
 }  // namespace
