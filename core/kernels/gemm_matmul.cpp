@@ -32,8 +32,7 @@ class MatmulGemm final : public Gemm {
   }
 
   void run(Context& context, const GemmArgs& args) override {
-    if (!has_run_) require_code_memory();
-    has_run_ = true;
+    first_run_.require_code_memory();
     context.executor().parallel_for(grid_.count(), [&](int64_t index) { run_tile(args, grid_.tile(index)); });
   }
 
@@ -115,7 +114,7 @@ class MatmulGemm final : public Gemm {
   int threads_;
   SlotPool slots_;
   std::array<std::optional<SlotPrimitive>, 4> primitives_;
-  bool has_run_ = false;
+  FirstRun first_run_;
   size_t scratch_bytes_ = 0;     // of the library for a tile: set by k, so the same for every m
   std::vector<Memory> buffers_;  // one a slot: the tile's sums, then oneDNN's scratch
 };

@@ -71,8 +71,7 @@ class SgemmGemm final : public Gemm {
   }
 
   void run(Context& context, const GemmArgs& given) override {
-    if (!has_run_) require_code_memory();
-    has_run_ = true;
+    first_run_.require_code_memory();
     Executor& executor = context.executor();
     executor.run([&] {
       GemmArgs args = given;
@@ -112,7 +111,7 @@ class SgemmGemm final : public Gemm {
   GemmSpec spec_;  // of what is read
   TileGrid grid_;
   ColumnOperand columns_of_a_, columns_of_b_;
-  bool has_run_ = false;
+  FirstRun first_run_;
 };
 
 }  // namespace

@@ -21,6 +21,19 @@ void plan_inside(Context& context, const std::string& what, FunctionRef<void(con
 // the library writes at once, and DeviceError if the system lets no code be written. Called before both.
 void require_code_memory();
 
+// The first of the runs of an object that runs primitives: only in that one the library writes code.
+class FirstRun {
+ public:
+  // Called before every run.
+  void require_code_memory() {
+    if (!has_run_) cpu::require_code_memory();
+    has_run_ = true;
+  }
+
+ private:
+  bool has_run_ = false;
+};
+
 template <class Primitive, class Description>
 Primitive make_primitive(const Description& description) {
   require_code_memory();

@@ -94,7 +94,7 @@ class ImagePass : public Convolution {
 
   // Of a pass that reads the weight.
   void run(Context& context, const ConvolutionArgs& args) override {
-    require_code();
+    first_run_.require_code_memory();
     context.executor().run([&] {
       weight_->change(args.weight);
       context.executor().parallel_for(tiles_.count(), [&](int64_t tile) { run_tile(args, tile); });
@@ -103,12 +103,6 @@ class ImagePass : public Convolution {
 
  protected:
   virtual void run_tile(const ConvolutionArgs& args, int64_t tile) = 0;
-
-  // Called before every run: the library may write code in the first one.
-  void require_code() {
-    if (!has_run_) require_code_memory();
-    has_run_ = true;
-  }
 
   // Makes the primitives and their memory: `describe(described, engine)` gives the library's description of a pass.
   // `ids` are its arguments in the order in which each call gives their data, the third one the weight or its gradient.
@@ -183,13 +177,13 @@ class ImagePass : public Convolution {
   int threads_;
   ImageTiles tiles_;
   SlotPool slots_;
+  FirstRun first_run_;
   std::optional<WeightLayout> weight_;
 
  private:
   size_t kind_of(int64_t images) const { return images == tiles_.most_images() ? 0 : 1; }
 
   std::array<std::optional<SlotPrimitive>, 2> primitives_;
-  bool has_run_ = false;
   size_t scratch_bytes_ = 0;
   std::vector<Memory> scratch_;  // one a slot
 };
@@ -269,7 +263,7 @@ class OnednnWeightGradient final : public ImagePass {
   }
 
   void run(Context& context, const ConvolutionArgs& args) override {
-    require_code();
+    first_run_.require_code_memory();
     Executor& executor = context.executor();
     executor.run([&] {
       executor.parallel_for(tiles_.count(), [&](int64_t tile) { run_tile(args, tile); });

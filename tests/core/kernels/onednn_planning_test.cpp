@@ -39,13 +39,15 @@ TEST(OneDnn, LetsThreadsMakePrimitivesInTurn) {
 // The library itself would die of it.
 TEST(OneDnn, IsNotCalledWithoutMemoryForItsCode) {
   if (test::kSanitized) GTEST_SKIP() << "sanitizers reserve most of the address space";
-  require_code_memory();
+  FirstRun before, none_before;
+  before.require_code_memory();
   const pid_t child = ::fork();
   if (child == 0) {
     const rlimit none = {1 << 20, 1 << 20};
     ::setrlimit(RLIMIT_AS, &none);
+    before.require_code_memory();
     try {
-      require_code_memory();
+      none_before.require_code_memory();
     } catch (const InternalError& error) {
       ::_exit(std::string_view(error.what()).starts_with("out of memory: 16777216 bytes") ? 7 : 1);
     }
