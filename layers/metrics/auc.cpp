@@ -57,7 +57,7 @@ class AucPlan final : public MetricPlan {
   size_t partial_bytes() const override { return static_cast<size_t>(batch_) * sizeof(uint64_t); }
 
   void run(Context& context, const MetricArgs& args) override {
-    const RowWeight weight{args.weight.as<float>(), args.weight.stride()};
+    const RowWeight weight = weight_of(args);
     for_each_class_row(context, args.prediction, args.label,
                        [&]<class T, class Label>(const ClassRows<T, Label>& rows) {
                          return Score<T, Label>{rows, weight, static_cast<uint64_t*>(args.partial)};

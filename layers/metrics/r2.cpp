@@ -71,7 +71,7 @@ class R2Plan final : public MetricPlan {
     auto* const partial = static_cast<double*>(args.partial);
     auto* const terms = static_cast<double*>(args.scratch);
     double* const means = partial + kMeans;
-    const RowWeight weight = sums_.weight_of(args);
+    const RowWeight weight = weight_of(args);
     sums_.add_up_weights(context, args, partial + kWeight);
     write_errors<SquareOf>(context, args, weight, terms);
     sums_.add_up(context, args, 1.0, partial + kErrors);

@@ -30,6 +30,8 @@ struct RowWeight {
   }
 };
 
+inline RowWeight weight_of(const MetricArgs& args) { return {args.weight.as<float>(), args.weight.stride()}; }
+
 struct GatherWeight {
   RowWeight weight;
   double* out;
@@ -46,9 +48,6 @@ class RowSums {
   int64_t batch() const { return batch_; }
   bool weighted() const { return weighted_; }
   size_t scratch_bytes() const { return number_bytes() + sum_scratch(batch_ * numbers_); }
-  RowWeight weight_of(const MetricArgs& args) const {
-    return {weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
-  }
 
   // *result = the sum of the numbers at args.scratch, contiguous, times `scale`.
   void add_up(Context& context, const MetricArgs& args, double scale, double* result) const {
@@ -80,7 +79,7 @@ class MILLRACE_EXPORT RowMeanPlan : public MetricPlan {
 
   void run(Context& context, const MetricArgs& args) final {
     auto* const partial = static_cast<double*>(args.partial);
-    write(context, args, sums_.weight_of(args), static_cast<double*>(args.scratch));
+    write(context, args, weight_of(args), static_cast<double*>(args.scratch));
     sums_.add_up(context, args, scale_, partial);
     if (sums_.weighted()) sums_.add_up_weights(context, args, partial + 1);
   }

@@ -73,7 +73,7 @@ class ClassCountsPlan final : public MetricPlan {
     auto* const scratch = static_cast<std::byte*>(args.scratch);
     auto* const rows = reinterpret_cast<RowClass*>(scratch);
     auto* const blocks = reinterpret_cast<double*>(scratch + blocks_at_);
-    const RowWeight weight{args.weight.as<float>(), args.weight.stride()};
+    const RowWeight weight = weight_of(args);
     for_each_class_row(context, args.prediction, args.label,
                        [&]<class T, class Label>(const ClassRows<T, Label>& each) {
                          return FindClass<T, Label>{each, weight, rows};
