@@ -58,8 +58,8 @@ class MILLRACE_EXPORT Gemm {
   virtual size_t bytes() const { return 0; }
 };
 
-// Throws DeviceError when the device refuses, InternalError when oneDNN does. REQUIRES: sizes of at least 1, and rows
-// that do not overlap.
+// Throws DeviceError when the device refuses, InternalError when oneDNN does. REQUIRES: float32 or float64, sizes of at
+// least 1, and rows that do not overlap.
 MILLRACE_EXPORT std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 
 // Bytes that all products and convolutions of a Context share, at most: the workspace of CUDA's libraries.

@@ -76,9 +76,9 @@ class Convolution {
   virtual size_t bytes() const { return 0; }
 };
 
-// Throws DeviceError when the device refuses, InternalError when the library does. REQUIRES: sizes of at least 1,
-// paddings of at least 0, groups that divide the channels, and a weight that reaches no further than the padded input:
-// layers check that when they are built.
+// Throws DeviceError when the device refuses, InternalError when the library does. REQUIRES: float32 or float64,
+// sizes of at least 1, paddings of at least 0, groups that divide the channels, and a weight that reaches no further
+// than the padded input: layers check that when they are built.
 std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec,
                                               const ConvolutionOptions& options);
 
