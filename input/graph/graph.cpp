@@ -71,6 +71,7 @@ size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>
                      .reporter = node.transform,
                      .place = node.spec.place(),
                      .patient = graph.nodes[node.inputs.front()].output.rows.find(kRowError) >= 0});
+    links.back().ask();
   }
   std::reverse(links.begin(), links.end());
   return last;
@@ -166,7 +167,6 @@ void end_with_batches(GraphImpl& graph, const OpRegistry& registry) {
                           kinds_hint(registry, last.output.type, PortType::batches, "end the list with ", ""));
   }
   graph.batch_node = collect_links(graph, graph.nodes.size() - 1, graph.batch_links);
-  for (ChainLink& link : graph.batch_links) link.ask();
   const GraphNode& buffer = graph.nodes[graph.batch_node];
   const Ahead own = at_node(buffer, [&] { return buffer.batch_buffer->ahead(); });
   const Ahead ahead = with_links(own, graph.batch_links, buffer.output.batch_size);

@@ -15,6 +15,7 @@ std::vector<ChainLink> with_producer(RowSource& source, const std::string& name,
                                      std::vector<ChainLink> links) {
   const Transform* const producer = attributed(source, [&] { return &source.producer(); });
   links.insert(links.begin(), {.transform = producer, .name = name, .output = port, .place = source.origin().place});
+  links.front().ask();
   return links;
 }
 

@@ -50,9 +50,7 @@ struct TaskMemory {
 class TransformChain {
  public:
   // `input` is the port type that comes in; PortType::none for a chain that begins with a source's producer.
-  TransformChain(PortType input, std::vector<ChainLink> links) : input_(input), links_(std::move(links)) {
-    for (ChainLink& link : links_) link.ask();
-  }
+  TransformChain(PortType input, std::vector<ChainLink> links) : input_(input), links_(std::move(links)) {}
 
   // Runs the transforms on `chunk`, which holds what comes in. Errors in the data become notes, and the chunk has no
   // rows after its first error note. Any other exception is returned, as an Error.
