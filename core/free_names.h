@@ -14,8 +14,12 @@
 
 namespace millrace {
 
-// The longest name of an op or a layer. Names stand in tables, messages and model files.
-inline constexpr size_t kMaxNameBytes = 256;
+// What is wrong with a name of an op or a layer that is too long for tables, messages and model files; empty: nothing.
+inline std::string name_too_long(std::string_view name) {
+  constexpr size_t kMost = 256;
+  if (name.size() <= kMost) return {};
+  return cat("expected a name of at most ", kMost, " bytes, got one of ", name.size());
+}
 
 class FreeNames {
  public:

@@ -24,10 +24,7 @@ struct GraphKeys {
       const Spec& node = o.node("name");
       throw node.error(cat("expected a name of letters, digits, _ and -, got ", node.describe()));
     }
-    if (name && name->size() > kMaxNameBytes) {
-      throw o.node("name").error(
-          cat("expected a name of at most ", kMaxNameBytes, " bytes, got one of ", name->size()));
-    }
+    if (const std::string wrong = name_too_long(name.value_or("")); !wrong.empty()) throw o.node("name").error(wrong);
     if (from && from->empty()) throw o.node("from").error("expected the name of an op, got an empty list");
   }
 };

@@ -31,10 +31,7 @@ void name_layers(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& b
   }
   for (const LayerNode& layer : layers) {
     if (layer.name.empty()) continue;
-    if (layer.name.size() > kMaxNameBytes) {
-      throw layer.spec.error(
-          cat("expected a name of at most ", kMaxNameBytes, " bytes, got one of ", layer.name.size()));
-    }
+    if (const std::string wrong = name_too_long(layer.name); !wrong.empty()) throw layer.spec.error(wrong);
     if (!valid_name(layer.name)) {
       throw layer.spec.error(
           cat("the layer's name ", quote(layer.name), " holds other characters than letters, digits, _ and -"));
