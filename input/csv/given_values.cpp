@@ -40,12 +40,13 @@ Port GivenValues::bind(const BindArgs& args) {
 
 void GivenValues::apply(Chunk& chunk) const {
   RowBlock& rows = chunk.rows;
+  auto& spare = chunk.work().get<Varying>(this);
   for (int64_t row = 0; row < rows.size(); ++row) {
     for (const Field& field : fields_) {
       if (!field.selected.spec.text) {
         with_parsed_type(field.selected.spec.dtype,
                          [&](auto zero) { give_numbers(field, rows.row<decltype(zero)>(field.index, row)); });
-      } else if (!give_texts(field, rows.varying(field.index, row), chunk.work().get<Varying>(this))) {
+      } else if (!give_texts(field, rows.varying(field.index, row), spare)) {
         const DataError error(cat("the field ", field.selected.spec.name, " lacks a text, and has no default"));
         return chunk.fail(row, std::make_exception_ptr(error));
       }
