@@ -5,7 +5,6 @@
 namespace millrace {
 
 Port RowBuffer::bind(const BindArgs& args) {
-  name_ = args.name;
   streams_.assign(args.streams.begin(), args.streams.end());
   host_ = args.host;
   return args.inputs.front();

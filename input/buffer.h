@@ -73,8 +73,8 @@ struct BufferHost {
 class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  // Takes the op's name, the inputs and the host, and hands on the rows of the first input as they are. An op that
-  // overrides bind() calls this one.
+  // Takes the inputs and the host, and hands on the rows of the first input as they are. An op that overrides bind()
+  // calls this one.
   Port bind(const BindArgs& args) override;
   // Whether its rows never end; `inputs` says the same of each input. May be called before bind().
   virtual bool endless(const std::vector<bool>& inputs) const {
@@ -101,8 +101,8 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   void set_silent(bool silent) override;
 
  protected:
-  // The op's name, once it is bound.
-  const std::string& name() const { return name_; }
+  // The op's name in the graph.
+  const std::string& name() const { return origin().who; }
   // REQUIRES: the op runs in a pipeline.
   const BufferHost& host() const { return *host_; }
   bool cancelled() const { return host_ != nullptr && host_->cancelled && host_->cancelled(); }
@@ -110,7 +110,6 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   RowStream& input(size_t index = 0) const { return *streams_[index]; }
 
  private:
-  std::string name_;
   std::vector<RowStream*> streams_;
   const BufferHost* host_ = nullptr;
   bool silent_ = false;

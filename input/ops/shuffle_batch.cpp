@@ -69,7 +69,6 @@ class ShuffleBatch final : public BatchBuffer {
   Port bind(const BindArgs& args) override {
     seed_ = args.seed;
     stream_ = fnv1a64(args.name);
-    name_ = args.name;
     spec_ = args.inputs.front().rows;
     Port out = BatchBuffer::bind(args);
     out.batch_size = options_.batch_size;
@@ -144,7 +143,7 @@ class ShuffleBatch final : public BatchBuffer {
     try {
       if (pool_.capacity() < options_.window()) pool_.configure(spec_, options_.window());
     } catch (const InternalError& error) {
-      throw InternalError(cat(name_, ": a window of ", options_.window(), " rows: ", error.message()), {},
+      throw InternalError(cat(origin().who, ": a window of ", options_.window(), " rows: ", error.message()), {},
                           "lower min_after_dequeue");
     }
     pool_.resize(options_.window());
@@ -186,7 +185,6 @@ class ShuffleBatch final : public BatchBuffer {
 
   const Options options_;
   RowSpec spec_;
-  std::string name_;
   uint64_t seed_ = 0, stream_ = 0;
 
   RowBlock pool_;           // the window

@@ -71,6 +71,7 @@ class FakeRows : public RowStream {
 // Gives the op rows of FakeRows::spec() from these streams.
 inline Port bind_to(Op& op, const std::vector<RowStream*>& streams, uint64_t seed = 0, std::string_view name = "op") {
   const std::vector<Port> inputs(streams.size(), Port{.type = PortType::rows, .rows = FakeRows::spec()});
+  op.set_origin({std::string(name)});
   return op.bind({.inputs = inputs, .name = name, .seed = seed, .streams = streams});
 }
 
