@@ -74,7 +74,7 @@ class TransformChain {
   Trace* trace_ = nullptr;
 };
 
-// How many blocks of rows a task holds at most, besides its chunk: the spare one, and PatientMemory if a link uses it.
+// How many blocks of rows a task holds at most, besides its chunk: the spare one, and two where bad rows stay.
 uint64_t spare_blocks(const std::vector<ChainLink>& links);
 
 // Adds what the links allow to `ahead`, which is what the op after them allows; a row of a link counts as `rows` rows.
