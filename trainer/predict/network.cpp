@@ -390,6 +390,7 @@ std::vector<float> Network::predict(std::span<const float> values) const {
 }
 
 Answer Network::answer(std::span<const float> outputs) const {
+  const FloatMode mode;
   const Answers& answers = *impl_->answers;
   if (std::ssize(outputs) == answers.outputs()) return answers.answer(outputs);
   throw ShapeError(cat("expected the ", count_of(answers.outputs(), "output"), " of a row, got ", std::ssize(outputs)));

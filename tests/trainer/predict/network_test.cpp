@@ -13,6 +13,7 @@
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/trainer.h"
+#include "tests/support/host_mode.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -437,6 +438,20 @@ TEST_F(NetworkTextsTest, AnswersHaveTheClassesOfTheLabel) {
   EXPECT_NEAR(answer.values[1], 1 / (1 + 2 * std::exp(-2)), 1e-9);
   EXPECT_EQ(error_of<ShapeError>([&] { network.answer(std::vector<float>{1}); }),
             "expected the 3 outputs of a row, got 1");
+}
+
+TEST_F(NetworkTextsTest, AnswersAreTheSameInEveryFloatingPointMode) {
+  const Network network = train();
+  const std::vector<float> outputs = {1, 3, 1.7f};
+  const std::vector<double> expected = network.answer(outputs).values;
+  for (const int rounding : test::HostMode::roundings()) {
+    std::vector<double> got;
+    {
+      const test::HostMode host(rounding);
+      got = network.answer(outputs).values;
+    }
+    EXPECT_EQ(got, expected) << rounding;
+  }
 }
 
 TEST_F(NetworkTest, AnswersUndoWhatWasDoneToTheLabel) {
