@@ -21,6 +21,8 @@ struct FieldHistory {
   std::vector<std::string> texts = {};
   std::vector<double> scale = {1}, offset = {0};
   bool complete = true;  // false: an op changed it in a way that this struct cannot describe
+
+  bool operator==(const FieldHistory&) const = default;
 };
 
 class MILLRACE_EXPORT Transform : public Op {

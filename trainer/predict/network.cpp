@@ -43,16 +43,34 @@ KindAndOptions read_op(const Spec& item, const OpRegistry& registry) {
   return op;
 }
 
+std::unique_ptr<Op> make_op(const Spec& item, const OpRegistry& registry) {
+  return registry.make(read_op(item, registry), item);
+}
+
 // Whether the op at `item` makes or decodes rows, or comes before one that does.
 bool is_before_rows(const Spec& item, const OpRegistry& registry) {
-  const std::unique_ptr<Op> made = registry.make(read_op(item, registry), item);
+  const std::unique_ptr<Op> made = make_op(item, registry);
   const std::vector<PortType> inputs = attributed(*made, &Op::inputs);
   return inputs.empty() || inputs.front() == PortType::names || inputs.front() == PortType::text;
 }
 
 bool is_transform(const Spec& item, const OpRegistry& registry) {
-  const std::unique_ptr<Op> made = registry.make(read_op(item, registry), item);
-  return dynamic_cast<const Transform*>(made.get()) != nullptr;
+  return dynamic_cast<const Transform*>(make_op(item, registry).get()) != nullptr;
+}
+
+bool is_known(const Spec& item, const OpRegistry& registry) {
+  return registry.entries().contains(kind_and_options(item, "an input op").kind);
+}
+
+// Whether the op at `item` makes or changes the values of the field, as an op that is not known here may.
+bool may_change(const std::string& field, const Spec& item, const OpRegistry& registry) {
+  if (!is_known(item, registry)) return true;
+  const std::unique_ptr<Op> made = make_op(item, registry);
+  const auto* transform = dynamic_cast<const Transform*>(made.get());
+  const FieldHistory before{.field = field};
+  FieldHistory history = before;
+  if (transform != nullptr) attributed(*made, [&] { transform->undo(history); });
+  return history != before;
 }
 
 DataError too_large(const ModelFile& file, size_t bytes, uint64_t most) {
@@ -105,7 +123,7 @@ bool joins(const Spec& item) {
 Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
   const std::vector<Spec>& items = saved.items();
   const auto join = std::find_if(items.rbegin(), items.rend(), joins);
-  const bool known = items.empty() || registry.entries().contains(kind_and_options(items[0], "an input op").kind);
+  const bool known = items.empty() || is_known(items[0], registry);
   if (join == items.rend() && known) return saved;
   // Each op after the join reads from the op before it: nothing else could use what that op makes.
   auto rest = join == items.rend() ? items.begin() + 1 : join.base();
@@ -117,7 +135,14 @@ Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
 
 FieldHistory label_of(const Config& config, const Catalog& catalog) {
   const OpRegistry registry = with_given_rows(catalog, {});
-  return label_history(config, list_for_given_rows(config.input, registry), registry);
+  const Spec list = list_for_given_rows(config.input, registry);
+  FieldHistory history = label_history(config, list, registry);
+  // Before a join, each input may have changed the label in its own way.
+  const std::vector<Spec>& items = config.input.items();
+  const auto join = items.end() - std::ssize(list.items());
+  const auto changes = [&](const Spec& item) { return may_change(history.field, item, registry); };
+  if (std::any_of(items.begin(), join, changes)) history.complete = false;
+  return history;
 }
 
 Answers answers_of(const Config& config, const Model& model, const Catalog& catalog) {

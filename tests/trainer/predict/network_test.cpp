@@ -12,6 +12,7 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/predict/answers.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/host_mode.h"
 #include "tests/support/temp_folder.h"
@@ -473,6 +474,32 @@ TEST_F(NetworkTest, AnswersUndoWhatWasDoneToTheLabel) {
   EXPECT_TRUE(classes.classes().empty()) << "they are numbers";
   EXPECT_EQ(classes.answer(output).classes, std::vector<int64_t>{1});
   EXPECT_EQ(classes.answer(output).texts, std::vector<std::string>{""});
+}
+
+TEST_F(NetworkTest, AnswersDoNotUndoWhatWasDoneBeforeAJoin) {
+  const auto network = [&](const std::string& before, const std::string& after) {
+    std::string ops;
+    for (const std::string name : {"a", "b"}) {
+      ops += cat("- filename_queue: {name: f", name, ", files: ", quote(data_, 4096), ", epochs: 1}\n",
+                 "- csv_reader: {name: r", name, "}\n- decode_csv: {name: d", name,
+                 ", fields: {features: {columns: 0-2}, label: {columns: 3}}}\n", "- normalize: {name: ", name,
+                 ", fields: ", before, ", mean: 10, std: 4}\n");
+    }
+    Trainer trainer = Trainer::from_string(cat("device: cpu\ninput:\n", ops, "- interleave: {from: [a, b]}\n", after,
+                                               "- batch: {batch_size: 20}\nmodel: [{dense: {units: 1}}]\nloss: mse\n",
+                                               "optimizer: {sgd: {learning_rate: 0.01}}\n"),
+                                           "t.yaml");
+    trainer.run();
+    return trainer.network();
+  };
+  const std::vector<float> output = {0.5f};
+  const std::string halved = "- normalize: {fields: label, mean: 0, std: 2}\n";
+  for (const std::string& after : {std::string(), halved}) {
+    const Network changed = network("label", after);
+    EXPECT_EQ(changed.answer(output).values, std::vector<double>{0.5});
+    EXPECT_TRUE(changed.answers().cannot_undo());
+  }
+  EXPECT_EQ(network("features", halved).answer(output).values, std::vector<double>{1});
 }
 
 TEST_F(NetworkTest, ReadsTextsOfAnyNumber) {
