@@ -24,6 +24,7 @@ namespace {
 
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
   if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
+  if (args.judge && args.bad_rows_stay) throw ConfigError("bad rows cannot be judged", args.data_place);
   PassArgs pass = pass_for(config, config.input, catalog.ops, args.judge);
   pass.keep = args.keep;
   pass.keep_place = args.keep_place;

@@ -215,6 +215,14 @@ TEST_F(PredictorTest, BadRowsStayWhereTheyAre) {
   }
 }
 
+TEST_F(PredictorTest, BadRowsAreNotJudged) {
+  PredictorArgs given = args(train_);
+  given.bad_rows_stay = true;
+  EXPECT_NO_THROW(Predictor{given});
+  given.judge = true;
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor{given}; }), "data: bad rows cannot be judged");
+}
+
 TEST_F(PredictorTest, ARowWithoutACertainEndIsAnErrorNevertheless) {
   PredictorArgs given = args(folder_.write("new.csv", "1,2\n1,\"x\n3,4\n"));
   given.bad_rows_stay = true;
