@@ -99,8 +99,8 @@ FieldHistory label_history(const Config& config, const Spec& input, const OpRegi
   return history;
 }
 
-size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch) {
-  size_t row = add_bytes(rows.row_bytes(), sizeof(RowId));
+size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch, size_t blocks) {
+  size_t row = multiply_bytes(add_bytes(rows.row_bytes(), sizeof(RowId)), blocks);
   for (const Model::Node& node : model.nodes()) row = add_bytes(row, aligned_bytes(node.output.bytes()));
   return multiply_bytes(row, static_cast<size_t>(batch));
 }

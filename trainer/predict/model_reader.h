@@ -47,8 +47,8 @@ Spec heeded_of(const Config& config, const FieldHistory& label, std::initializer
 // wrong with the list itself.
 FieldHistory label_history(const Config& config, const Spec& input, const OpRegistry& registry);
 
-// Bytes that a batch takes when it is read and on its way through the model, without what layers need inside. Throws
-// ShapeError when they are more than can be counted.
-size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch);
+// Bytes that a batch takes in `blocks` row blocks and on its way through the model, without what layers need inside.
+// Throws ShapeError when they are more than can be counted.
+size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch, size_t blocks = 1);
 
 }  // namespace millrace

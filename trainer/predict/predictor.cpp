@@ -80,7 +80,7 @@ struct Predictor::Impl {
   Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
 
   InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;
-  void check_bytes(const InputGraph& graph, uint64_t most) const;
+  void check_bytes(const InputGraph& graph, const PredictorArgs& args) const;
   void make_plan(bool judge);
   bool next();
 
@@ -111,7 +111,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
   check_fields(file, args, graph);
   model.emplace(read_saved_model(file, config, graph.output().rows, context));
-  check_bytes(graph, args.max_bytes);
+  check_bytes(graph, args);
   if (args.bad_rows_stay && graph.output().rows.find(kRowError) < 0) {
     throw config.input.error("the ops that read the data cannot go on after a bad row");
   }
@@ -137,10 +137,13 @@ InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorAr
   }
 }
 
-void Predictor::Impl::check_bytes(const InputGraph& graph, uint64_t most) const {
+void Predictor::Impl::check_bytes(const InputGraph& graph, const PredictorArgs& args) const {
+  const size_t blocks = args.judge ? 1 : 2;  // `batch`, and the runner's own
+  const uint64_t most = args.max_bytes;
   uint64_t bytes = UINT64_MAX;
   try {
-    bytes = add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size), graph.memory_bound(1));
+    bytes =
+        add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size, blocks), graph.memory_bound(1));
   } catch (const ShapeError&) {
     // More than can be counted.
   }

@@ -63,6 +63,7 @@ TEST_F(ModelReaderTest, GivesConfigurationAndValues) {
   }
   // Features, a row's id, the outputs of two layers, each at a multiple of 64 bytes.
   EXPECT_EQ(batch_bytes(model, rows, 10), 10 * (64 + sizeof(RowId) + 64 + 64));
+  EXPECT_EQ(batch_bytes(model, rows, 10, 3), 10 * (3 * (64 + sizeof(RowId)) + 64 + 64));
 }
 
 TEST_F(ModelReaderTest, RefusesRowsThatTheValuesDoNotFit) {

@@ -17,6 +17,7 @@
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
+#include "millrace/trainer/predict/model_reader.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"
 
@@ -421,6 +422,20 @@ TEST_F(PredictorTest, ASavedConfigurationThatAsksForTooMuchTakesNoMemory) {
   const std::string threads = with_config(config_with("threads: 2", "threads: 4096"));
   EXPECT_EQ(Predictor({.model = threads, .data = {train_}}).config().threads, 0);
   EXPECT_EQ(Predictor({.model = model_, .data = {train_}, .overrides = {"threads=3"}}).config().threads, 3);
+}
+
+TEST_F(PredictorTest, EveryBlockOfABatchCounts) {
+  for (const bool judge : {true, false}) {
+    PredictorArgs given = args(train_);
+    given.judge = judge;
+    const Predictor predictor(given);
+    const InputGraph& input = predictor.input();
+    given.max_bytes = input.memory_bound(1) +
+                      batch_bytes(predictor.model(), input.output().rows, input.output().batch_size, judge ? 1 : 2);
+    EXPECT_NO_THROW(Predictor{given});
+    --given.max_bytes;
+    EXPECT_THROW(Predictor{given}, ConfigError);
+  }
 }
 
 TEST_F(PredictorTest, LayersWithoutParametersAreBoundedToo) {
