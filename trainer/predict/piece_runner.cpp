@@ -29,15 +29,14 @@ std::string_view row_error(const RowBlock& rows, int64_t row) {
 }
 
 void PieceRunner::run(RowBlock& piece, bool begins) {
-  const int64_t whole = args_.batch.capacity();
   first_ = begins ? 0 : end_;
   end_ = first_ + piece.size();
-  for (;;) {
-    const int64_t good = first_good(piece);
-    if (good == piece.size()) return;
-    const RowBlock& batch = piece.size() == whole && all_good(piece) ? piece : batch_of(piece, good);
+  int64_t good = first_good(piece);
+  const RowBlock* batch = piece.size() == args_.batch.capacity() && all_good(piece) ? &piece : nullptr;
+  while (good < piece.size()) {
+    if (batch == nullptr) batch = &batch_of(piece, good);
     try {
-      args_.executor.run([&] { args_.plan.run(batch); });
+      args_.executor.run([&] { args_.plan.run(*batch); });
       return;
     } catch (RowError& error) {
       // Every row that is not a good one of the piece is a copy of `good`.
@@ -49,23 +48,32 @@ void PieceRunner::run(RowBlock& piece, bool begins) {
       Varying& text = piece.varying(static_cast<size_t>(field), error.row);
       text.clear();
       text.add_text(error.message());
+      if (batch != &piece && error.row != good) {
+        copy(piece, good, first_ + error.row);
+      } else {
+        batch = nullptr;
+        good = first_good(piece);
+      }
     }
   }
 }
 
-// A batch with the good rows of the piece in their place, and copies of the row `good` elsewhere. It has no fields
-// whose size varies, which models do not read.
+// A batch with the good rows of the piece in their place, and copies of the row `good` elsewhere.
 const RowBlock& PieceRunner::batch_of(const RowBlock& piece, int64_t good) {
-  RowBlock& batch = args_.batch;
-  batch.resize(batch.capacity());
-  for (int64_t to = 0; to < batch.size(); ++to) {
+  args_.batch.resize(args_.batch.capacity());
+  for (int64_t to = 0; to < args_.batch.size(); ++to) {
     const int64_t row = to - first_;
     const bool own = row >= 0 && row < piece.size() && row_error(piece, row).empty();
-    for (size_t field = 0; field < piece.spec().fields.size(); ++field) {
-      if (!piece.spec().fields[field].varies()) batch.copy_field(field, piece, own ? row : good, to);
-    }
+    copy(piece, own ? row : good, to);
   }
-  return batch;
+  return args_.batch;
+}
+
+// Copies a row of the piece to row `to` of the batch, without fields whose size varies, which models do not read.
+void PieceRunner::copy(const RowBlock& piece, int64_t row, int64_t to) {
+  for (size_t field = 0; field < piece.spec().fields.size(); ++field) {
+    if (!piece.spec().fields[field].varies()) args_.batch.copy_field(field, piece, row, to);
+  }
 }
 
 std::span<const float> PieceRunner::output(int64_t row) {

@@ -40,6 +40,7 @@ class PieceRunner {
 
  private:
   const RowBlock& batch_of(const RowBlock& piece, int64_t good);
+  void copy(const RowBlock& piece, int64_t row, int64_t to);
 
   PieceRunnerArgs args_;
   int64_t first_ = 0;  // where the last piece is in its batch

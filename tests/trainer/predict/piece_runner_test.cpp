@@ -125,10 +125,12 @@ TEST_F(PieceRunnerTest, BadRowsDoNotChangeTheOthers) {
 
 TEST_F(PieceRunnerTest, ARowThatTheModelRefusesIsBadIfBadRowsStay) {
   make(lookup(), 1, true);
-  for (const std::vector<float>& values : std::vector<std::vector<float>>{{7, 1, 9, 2}, {1, 7, 2, 9}}) {
+  std::vector<float> whole(kBatch, 3);
+  for (const size_t refused : {0u, 1u, 40u, 63u}) whole[refused] = 4 + static_cast<float>(refused);
+  for (const std::vector<float>& values : std::vector<std::vector<float>>{{7, 1, 9, 2}, {1, 7, 2, 9}, {8, 9}, whole}) {
     RowBlock rows = ids(values);
     runner_->run(rows, true);
-    for (int64_t row = 0; row < 4; ++row) {
+    for (int64_t row = 0; row < rows.size(); ++row) {
       const float id = values[static_cast<size_t>(row)];
       const std::string expected =
           id < 4 ? "" : cat("the field features holds ", id, ", expected at least 0 and at most 3");
