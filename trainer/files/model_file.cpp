@@ -60,12 +60,12 @@ std::string header_of(const ModelFile& file) {
     offset = end;
   }
   text += '}';
+  // Blanks at the end make the values begin at a multiple of 64 bytes.
+  text.append(aligned_bytes(kLengthBytes + text.size()) - kLengthBytes - text.size(), ' ');
   if (file.entries().size() > kMaxTensors || text.size() > kMaxHeader) {
     throw ConfigError(cat("the model file would hold ", file.entries().size(), " tensors and a header of ", text.size(),
                           " bytes; at most ", kMaxTensors, " and ", kMaxHeader, " can be read again"));
   }
-  // Blanks at the end make the values begin at a multiple of 64 bytes.
-  text.append(aligned_bytes(kLengthBytes + text.size()) - kLengthBytes - text.size(), ' ');
   return text;
 }
 

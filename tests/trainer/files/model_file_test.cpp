@@ -229,6 +229,15 @@ TEST_F(ModelFileTest, WritesNoFileThatCannotBeReadAgain) {
             "the model file would hold 65537 tensors a");
   const std::string end = " bytes; at most 65536 and 16777216 can be read again";
   EXPECT_TRUE(error_of<ConfigError>([&] { made(17, 1 << 20).check(); }).ends_with(end));
+  // With the blanks after it, a header is 8 bytes less than a multiple of 64.
+  const auto with_text = [&](size_t bytes) {
+    const size_t around = std::string_view(R"({"__metadata__":{"config":""}})").size();
+    return ModelFile(folder_.path("m"), {{"config", std::string(bytes - around, 'x')}});
+  };
+  constexpr size_t kMost = 16777216 - 8;
+  with_text(kMost).write();
+  EXPECT_TRUE(ModelFile::read(folder_.path("m")).metadata() == with_text(kMost).metadata());
+  EXPECT_TRUE(error_of<ConfigError>([&] { with_text(kMost + 1).check(); }).ends_with(end));
 }
 
 TEST_F(ModelFileTest, TextsMustBeUtf8) {
