@@ -298,7 +298,7 @@ void Trainer::Impl::save(const std::string& path) {
 void Trainer::Impl::save_last() {
   if (!config.save) return;
   try {
-    save(config.save->last_file());
+    attributed("save", {}, [&] { save(config.save->last_file()); });
     saved_last = config.save->last_file();
   } catch (const Error& error) {
     log(cat("warning: the model of the last step is lost: ", error.what()));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <new>
@@ -12,8 +13,10 @@
 
 #include "millrace/input/files/stream_file.h"
 #include "millrace/input/run/note_log.h"
+#include "millrace/trainer/trainer.h"
 #include "tests/input/graph/rich_graph.h"
 #include "tests/support/allocation_counter.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace::testing {
 namespace {
@@ -233,6 +236,41 @@ TEST_F(OutOfMemory, AStreamWithoutAThreadHasAnError) {
     errors.insert(first);
   }
   EXPECT_THAT(errors, ::testing::Contains(::testing::StartsWith("could not start a thread: ")));
+}
+
+TEST_F(OutOfMemory, OnlyTheModelOfTheLastStepIsLost) {
+  const TempFolder folder;
+  const std::string best = folder.path("m.safetensors"), last = folder.path("m.last.safetensors");
+  const std::string config = cat(
+      "device: cpu\nthreads: 1\ninput: [{synthetic: {rows: 40, features: 2}}, {batch: {batch_size: 4}}]\n",
+      "model: [{dense: {units: 1}}]\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
+      "validation: {input: [{synthetic: {rows: 5, features: 2}}, {batch: {batch_size: 5}}], every: 1, keep_best: true}",
+      "\nsave: ", quote(best, 4096), '\n');
+  int lost = 0;
+  for (int64_t number = 0; !std::filesystem::exists(last); ++number) {
+    Trainer trainer = Trainer::from_string(config, "t.yaml");
+    int validations = 0;
+    std::string log;
+    TrainCallbacks callbacks;
+    callbacks.on_validation = [&](const ValidationReport&) {
+      if (++validations != 2) return;
+      trainer.stop();
+      fail_allocation(number);
+    };
+    callbacks.on_log = [&](std::string_view text) { log += text; };
+    try {
+      trainer.run(callbacks);
+    } catch (const std::exception&) {  // on the way to what is tested here
+    }
+    EXPECT_TRUE(allocation_failed());
+    if (log.find("the model of the last step is lost: ") != log.npos) {
+      ++lost;
+      EXPECT_TRUE(std::filesystem::remove(best)) << log;
+    } else {
+      EXPECT_TRUE(lost == 0 || std::filesystem::exists(last)) << "neither is saved: " << number;
+    }
+  }
+  EXPECT_GT(lost, 5);
 }
 
 TEST_F(OutOfMemory, AnErrorIsThrownEvenWhereItsTextCannotBeMade) {
