@@ -150,6 +150,7 @@ inline constexpr ThrowingFunction kThrowingFunctions[] = {
     {"batches.inputs", "throwing_batches"},
     {"batches.bind", "throwing_batches"},
     {"batches.ahead", "throwing_batches"},
+    {"batches.begins", "throwing_batches"},
     {"batches.window", "throwing_batches"},
     {"batches.fill", "throwing_batches"},
     {"batches.save", "throwing_batches"},

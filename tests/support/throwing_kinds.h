@@ -510,6 +510,7 @@ class Batches final : public BatchBuffer {
     return at("batches.bind", port);
   }
   Ahead ahead() const override { return at("batches.ahead", Ahead()); }
+  bool begins() const override { return at("batches.begins", BatchBuffer::begins()); }
   int64_t window() const override { return at("batches.window", int64_t{0}); }
   int64_t fill(RowBlock& batch) override {
     at("batches.fill");
