@@ -93,11 +93,11 @@ Spec given_rows(const Spec& place) {
 // Appends what the op at `item`, which the program's rows do not go through, does for such rows.
 void append_given_values(const Spec& item, OpRegistry& registry, Spec& list) {
   KindAndOptions decoder = read_op(item, registry);
-  const auto make = [entry = registry.find(decoder.kind, item)](const Spec& options,
-                                                                Spec* resolved) -> std::unique_ptr<Op> {
-    const std::unique_ptr<Op> op = entry.make(options, resolved);
+  const auto make = [known = registry, kind = decoder.kind, item](const Spec& options,
+                                                                  Spec* resolved) -> std::unique_ptr<Op> {
+    const std::unique_ptr<Op> op = known.make({kind, options}, item, resolved);
     const auto* transform = dynamic_cast<const Transform*>(op.get());
-    return transform != nullptr ? transform->for_given_rows() : nullptr;
+    return transform != nullptr ? attributed(*op, [&] { return transform->for_given_rows(); }) : nullptr;
   };
   if (make(decoder.options, nullptr) == nullptr) return;
   registry.add(kGivenValues, {.doc = "gives the program's rows what text would have got",

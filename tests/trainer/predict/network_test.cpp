@@ -12,6 +12,8 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/files/yaml_writer.h"
 #include "millrace/trainer/predict/answers.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/host_mode.h"
@@ -56,6 +58,16 @@ class NetworkTest : public ::testing::Test {
       out.insert(out.end(), row.begin(), row.end());
     }
     return out;
+  }
+
+  // Writes the model file again, with other metadata.
+  void write_with(const ModelMetadata& metadata) const {
+    const ModelFile file = ModelFile::read(model_);
+    ModelFile changed(model_, metadata);
+    for (const ModelFile::Entry& entry : file.entries()) {
+      std::memcpy(changed.add(entry.name, entry.spec).data(), entry.values.data(), entry.values.bytes());
+    }
+    changed.write();
   }
 
   static void expect_near(const std::vector<float>& got, const std::vector<float>& expected) {
@@ -200,30 +212,54 @@ TEST_F(NetworkTest, ChecksWhatItIsGiven) {
 
 TEST_F(NetworkTest, NeedsAFileThatSaysWhatItsRowsAre) {
   train("");
-  const ModelFile file = ModelFile::read(model_);
-  ModelMetadata metadata = file.metadata();
-  const auto write = [&] {
-    ModelFile changed(model_, metadata);
-    for (const ModelFile::Entry& entry : file.entries()) {
-      std::memcpy(changed.add(entry.name, entry.spec).data(), entry.values.data(), entry.values.bytes());
-    }
-    changed.write();
-  };
+  ModelMetadata metadata = ModelFile::read(model_).metadata();
   metadata.erase("rows");
-  write();
+  write_with(metadata);
   EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("does not say what its rows look like"),
             std::string::npos);
   metadata["rows"] = "- {name: features, type: float32, shape: [2]}";
-  write();
+  write_with(metadata);
   EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("dense.weight is float32 (5, 3)"),
             std::string::npos);
   metadata["rows"] = "- {name: features, type: float32, shape: [10000000000]}";
-  write();
+  write_with(metadata);
   EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("a row would take 40000000000 bytes"),
             std::string::npos);
   metadata["rows"] = "- {name: other, type: float32, shape: [3]}";
-  write();
+  write_with(metadata);
   EXPECT_THROW(Network::load(model_), ConfigError);
+}
+
+// A decoder that does not know rows of a program.
+class Refusing final : public Transform {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "throws for rows of a program";
+  explicit Refusing(const Options&) {}
+  std::vector<PortType> inputs() const override { return {PortType::text}; }
+  void apply(Chunk&) const override {}
+  std::unique_ptr<Transform> for_given_rows() const override { throw 7; }
+};
+
+TEST_F(NetworkTest, AnOpThatThrowsForRowsOfAProgramIsNamed) {
+  train("");
+  ModelMetadata metadata = ModelFile::read(model_).metadata();
+  Spec config = parse_yaml(metadata.at("config"), "saved");
+  Spec ops = Spec::list();
+  for (const Spec& op : config.find("input")->items()) {
+    ops.append(op.is_map() && op.find("decode_csv") != nullptr ? Spec::of("refusing") : op);
+  }
+  config.set("input", ops);
+  metadata["config"] = to_yaml(config);
+  write_with(metadata);
+  Catalog catalog = Catalog::builtin();
+  catalog.add_op<Refusing>("refusing");
+  EXPECT_NE(error_of<InternalError>([&] {
+              Network::load(model_, {}, catalog);
+            }).find("refusing: an exception of unknown type"),
+            std::string::npos);
 }
 
 TEST_F(NetworkTest, WhereInputsAreJoinedRowsAreThoseBehindTheJoin) {
