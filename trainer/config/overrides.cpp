@@ -287,8 +287,9 @@ void apply_overrides(Spec& config, std::span<const std::string> settings, const 
   for (const std::string& setting : settings) {
     apply_override(config, setting, catalog);
     std::string after = text_of(config);
+    if (before == after) continue;
     std::optional<std::string> heeded_after = heeded_text(config, heeded);
-    if (before != after && heeded_before && heeded_before == heeded_after) {
+    if (heeded_before && heeded_before == heeded_after) {
       throw ConfigError("the setting changes nothing here", {cat("--set ", shortened(setting, kShownBytes)), 0, 0},
                         heeded.hint);
     }
@@ -297,7 +298,7 @@ void apply_overrides(Spec& config, std::span<const std::string> settings, const 
   }
 }
 
-Spec only_keys(const Spec& config, std::initializer_list<std::string_view> keys) {
+Spec only_keys(const Spec& config, const std::vector<std::string_view>& keys) {
   Spec out = Spec::map(config.place());
   for (const std::string_view key : keys) {
     if (const Spec* value = config.find(key)) out.set(std::string(key), *value);

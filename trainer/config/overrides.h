@@ -12,7 +12,6 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +39,7 @@ struct Heeded {
 void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog, const Heeded& heeded);
 
 // A map with the values that `config` has for these keys.
-Spec only_keys(const Spec& config, std::initializer_list<std::string_view> keys);
+Spec only_keys(const Spec& config, const std::vector<std::string_view>& keys);
 
 // The names of the items of a list of kinds, in order: `name` if it is given, else the kind, with _2, _3, ... if an
 // earlier item (or a given name) has it already. An item that does not name a kind has an empty name.

@@ -46,12 +46,8 @@ Config read_saved_config(const ModelFile& file, const SavedConfigArgs& args, con
     check_items(config);
     return read_config(config, catalog);
   };
-  if (args.heeded) {
-    const auto heeded = [&](const Spec& config) { return args.heeded(read(config)); };
-    apply_overrides(spec, args.overrides, catalog, {.of = heeded, .hint = args.hint});
-  } else {
-    apply_overrides(spec, args.overrides, catalog);
-  }
+  const auto heeded = [&](const Spec& config) { return args.heeded(read(config)); };
+  apply_overrides(spec, args.overrides, catalog, {.of = heeded, .hint = args.hint});
   return read(spec);
 }
 
@@ -80,7 +76,7 @@ PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& reg
   return pass;
 }
 
-Spec heeded_of(const Config& config, const FieldHistory& label, std::initializer_list<std::string_view> keys) {
+Spec heeded_of(const Config& config, const FieldHistory& label, const std::vector<std::string_view>& keys) {
   Spec out = only_keys(config.written, keys);
   out.set("texts", OptionType<std::vector<std::string>>::write(label.texts));
   out.set("scale", OptionType<std::vector<double>>::write(label.scale));

@@ -5,9 +5,10 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/input/rows/row_block.h"
@@ -22,8 +23,7 @@ namespace millrace {
 
 struct SavedConfigArgs {
   std::span<const std::string> overrides = {};
-  // As Heeded in overrides.h. Empty: every override is heeded.
-  std::function<Spec(const Config& config)> heeded = {};
+  std::function<Spec(const Config& config)> heeded;  // as Heeded in overrides.h; only called if there are overrides
   std::string_view hint = {};
 };
 // The file's configuration with the overrides (overrides.h). If the file asks for more threads than this machine has,
@@ -40,7 +40,7 @@ Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& row
 PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge);
 
 // The history of the label and what `keys` say, for SavedConfigArgs::heeded.
-Spec heeded_of(const Config& config, const FieldHistory& label, std::initializer_list<std::string_view> keys);
+Spec heeded_of(const Config& config, const FieldHistory& label, const std::vector<std::string_view>& keys);
 
 // What the label's values were before the ops of the list `input` changed them. The transforms of the list are asked
 // for it (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is

@@ -40,9 +40,9 @@ PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog
 
 Config read_predictor_config(const ModelFile& file, const PredictorArgs& args, const Catalog& catalog) {
   const auto heeded = [&](const Config& config) {
-    const char* const judged = args.judge ? "metrics" : "loss";
-    Spec out = heeded_of(config, label_history(config, config.input, catalog.ops),
-                         {"seed", "device", "precision", "threads", "model", "loss", judged});
+    std::vector<std::string_view> keys = {"seed", "device", "precision", "threads", "model", "loss"};
+    if (args.judge) keys.push_back("metrics");
+    Spec out = heeded_of(config, label_history(config, config.input, catalog.ops), keys);
     return out.set("input", pass_of(config, args, catalog).list);
   };
   const char* const hint = args.judge ? "the data are read once, in order, and every row counts"

@@ -286,6 +286,15 @@ TEST(Overrides, ASettingThatNobodyHeedsIsAnError) {
 
 TEST(Overrides, WhatStandsThereAlreadyMayBeSet) {
   EXPECT_EQ(heeded_or_not({"save=m", "seed=1", "train={epochs: 1, files: a}"}), "heeded");
+  Spec config = parse_yaml("seed: 1\n", "c.yaml");
+  int looks = 0;
+  const auto heeded = [&](const Spec& given) {
+    ++looks;
+    return given;
+  };
+  const std::vector<std::string> settings = {"seed=1", "seed=2", "seed=2"};
+  apply_overrides(config, settings, Catalog::builtin(), {.of = heeded});
+  EXPECT_EQ(looks, 2) << "before the settings, and after the one that changes something";
 }
 
 TEST(Overrides, WhereTheConfigurationIsWrongNothingIsKnown) {

@@ -33,6 +33,8 @@ class ModelReaderTest : public ::testing::Test {
     trainer_.save(path_);
   }
 
+  static Spec heeds_seed(const Config& config) { return heeded_of(config, {}, {"seed"}); }
+
   TempFolder folder_;
   std::string path_;
   Trainer trainer_;
@@ -41,7 +43,7 @@ class ModelReaderTest : public ::testing::Test {
 TEST_F(ModelReaderTest, GivesConfigurationAndValues) {
   const ModelFile file = ModelFile::read(path_);
   const std::vector<std::string> overrides = {"seed=7"};
-  Config config = read_saved_config(file, {.overrides = overrides}, Catalog::builtin());
+  Config config = read_saved_config(file, {.overrides = overrides, .heeded = heeds_seed}, Catalog::builtin());
   EXPECT_EQ(config.seed, 7u);
   using Names = std::vector<std::string>;
   const PassArgs predicted = pass_for(config, config.input, Catalog::builtin().ops, false);
@@ -81,18 +83,17 @@ TEST_F(ModelReaderTest, RefusesRowsThatTheValuesDoNotFit) {
 TEST_F(ModelReaderTest, OverridesAreChecked) {
   const ModelFile file = ModelFile::read(path_);
   const std::vector<std::string> overrides = {"sead=7"};
-  const SavedConfigArgs args = {.overrides = overrides};
+  const SavedConfigArgs args = {.overrides = overrides, .heeded = heeds_seed};
   EXPECT_NE(error_of<ConfigError>([&] { read_saved_config(file, args, Catalog::builtin()); }).find("seed"),
             std::string::npos);
 }
 
 TEST_F(ModelReaderTest, AnOverrideThatNobodyHeedsIsAnError) {
   const ModelFile file = ModelFile::read(path_);
-  const auto heeded = [](const Config& config) { return heeded_of(config, {}, {"seed"}); };
   std::vector<std::string> overrides = {"seed=7"};
-  EXPECT_EQ(read_saved_config(file, {.overrides = overrides, .heeded = heeded}, Catalog::builtin()).seed, 7u);
+  EXPECT_EQ(read_saved_config(file, {.overrides = overrides, .heeded = heeds_seed}, Catalog::builtin()).seed, 7u);
   overrides.emplace_back("train.steps=3");
-  const SavedConfigArgs args = {.overrides = overrides, .heeded = heeded, .hint = "leave it out"};
+  const SavedConfigArgs args = {.overrides = overrides, .heeded = heeds_seed, .hint = "leave it out"};
   EXPECT_EQ(error_of<ConfigError>([&] { read_saved_config(file, args, Catalog::builtin()); }),
             "--set train.steps=3: the setting changes nothing here; leave it out");
 }
