@@ -69,7 +69,9 @@ struct Integral {
     run(where, [&] {
       try {
         while (rows > 0) {
-          if (asks) EXPECT_NO_THROW(EXPECT_TRUE(stream.ready()));
+          if (asks) {
+            EXPECT_NO_THROW(EXPECT_TRUE(stream.ready()));
+          }
           const RowSpan span = stream.pull(std::min(rows, at_most));
           if (!span) break;
           for (int64_t i = 0; i < span.count; ++i) story.values.push_back(value(*span.block, span.begin + i));
@@ -439,7 +441,9 @@ TEST(ChunkStreamText, AfterAWrongGuessOnlyAFailedReadIsAnError) {
     });
     textual.read();
     EXPECT_EQ(textual.error, error);
-    if (textual.error.empty()) EXPECT_EQ(textual.found, expected_records({file}));
+    if (textual.error.empty()) {
+      EXPECT_EQ(textual.found, expected_records({file}));
+    }
   }
 }
 

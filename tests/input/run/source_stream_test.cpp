@@ -78,7 +78,7 @@ TEST(SourceStream, AsksForTheSizeOfItsDataOnce) {
   class Passing : public Told {
    public:
     using Told::Told;
-    void pass_over(uint64_t rows) { passed_ += rows; }
+    void pass_over(uint64_t count) { passed_ += count; }
   };
   Sized source({.rows = 5, .passes = 4});
   Passing stream(source);
