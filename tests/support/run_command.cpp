@@ -80,6 +80,7 @@ struct Channel {
 Command::Command(const std::vector<std::string>& words, const CommandOptions& options) {
   const Channel out(options.out_terminal, options.columns), err(options.terminal, options.columns);
   if (options.full_out) fill_up(out.ends[1]);
+  leaves_out_ = options.full_out;
   if (options.nonblocking_out) ::fcntl(out.ends[1], F_SETFL, O_NONBLOCK);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -136,7 +137,7 @@ bool Command::wait_for(Stream& stream, std::string_view text) {
 }
 
 bool Command::pump() {
-  pollfd wait[] = {{out_.descriptor, POLLIN, 0}, {err_.descriptor, POLLIN, 0}};
+  pollfd wait[] = {{leaves_out_ ? -1 : out_.descriptor, POLLIN, 0}, {err_.descriptor, POLLIN, 0}};
   if (out_.descriptor < 0 && err_.descriptor < 0) return false;
   while (::poll(wait, 2, -1) < 0 && errno == EINTR) {
   }
@@ -195,6 +196,7 @@ CommandResult Command::finish_unread() {
 }
 
 CommandResult Command::finish() {
+  leaves_out_ = false;
   while (pump()) {
   }
   int status = 0;

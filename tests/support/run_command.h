@@ -27,7 +27,7 @@ struct CommandOptions {
   bool out_terminal = false;                  // standard output is a terminal, another one
   int columns = 100;                          // of the terminals
   bool nonblocking_out = false;               // as a program leaves it that shares standard output
-  bool full_out = false;                      // there is no room left in standard output
+  bool full_out = false;                      // no room is left in standard output, and only finish() reads it
 };
 
 class Command {
@@ -71,6 +71,7 @@ class Command {
 
   pid_t process_ = -1;
   Stream out_, err_;
+  bool leaves_out_ = false;
 };
 
 CommandResult run_command(const std::vector<std::string>& words, const CommandOptions& options = {});
