@@ -53,10 +53,12 @@ struct Trainer::Impl {
   void load();
   SavedFacts facts() const;
   SavedFacts facts_with(const OptimizerState& state) const;
-  void save(const std::string& path);
+  ModelFile pack(const std::string& path);
+  void keep_last();
   void save_last();
 
   const Port& input() const { return delivery->graph().output(); }
+  void log_lost(const Error& error) const { log(cat("warning: the model of the last step is lost: ", error.what())); }
   void log(std::string_view text) const {
     if (loop) loop->log(text);
   }
@@ -72,6 +74,8 @@ struct Trainer::Impl {
   std::unique_ptr<TrainStep> step;
   std::unique_ptr<Validation> validator;  // with a key `validation`
   std::vector<std::string> warnings;
+  // The model of the last step, if the best one takes its place; written after that one, which matters more.
+  std::optional<ModelFile> last;
   std::string saved_last;              // see TrainResult
   std::unique_ptr<TrainingLoop> loop;  // made last
 };
@@ -149,7 +153,7 @@ void Trainer::Impl::build_loop() {
                                                          .delivery = *delivery,
                                                          .step = *step,
                                                          .validator = validator.get(),
-                                                         .keep_last = [this] { save_last(); }});
+                                                         .keep_last = [this] { keep_last(); }});
 }
 
 void Trainer::Impl::warn_of_endlessness() {
@@ -250,8 +254,9 @@ int64_t Trainer::steps() const { return impl_->loop->steps(); }
 uint64_t Trainer::memory_bound() const {
   const FloatMode mode;
   const Impl& impl = *impl_;
-  // The model, and its copy on the host when it is hashed or saved.
-  const uint64_t model_bytes = 2 * impl.model->bytes();
+  // The model, and its copy on the host when it is hashed or saved; one more of the last model while the best is saved.
+  const bool two_files = impl.config.save && impl.config.validation && impl.config.validation->keep_best;
+  const uint64_t model_bytes = (two_files ? 3 : 2) * impl.model->bytes();
   return impl.delivery->memory_bound() + model_bytes + impl.step->memory_bound(impl.input().batch_size) +
          (impl.validator ? impl.validator->memory_bound() : 0) + shared_workspace_bytes(impl.context.device());
 }
@@ -288,20 +293,27 @@ SavedFacts Trainer::Impl::facts_with(const OptimizerState& state) const {
   return saved;
 }
 
-void Trainer::Impl::save(const std::string& path) {
-  const TraceRange range(trace, "step", "save");
+ModelFile Trainer::Impl::pack(const std::string& path) {
   const OptimizerState state = optimizer_state();
-  pack_model(path, step->model(), context, facts_with(state)).write();
+  return pack_model(path, step->model(), context, facts_with(state));
 }
 
-// If it fails, the best model is saved all the same.
-void Trainer::Impl::save_last() {
+void Trainer::Impl::keep_last() {
   if (!config.save) return;
   try {
-    attributed("save", {}, [&] { save(config.save->last_file()); });
-    saved_last = config.save->last_file();
+    attributed("save", {}, [&] { last = pack(config.save->last_file()); });
   } catch (const Error& error) {
-    log(cat("warning: the model of the last step is lost: ", error.what()));
+    log_lost(error);
+  }
+}
+
+void Trainer::Impl::save_last() {
+  if (!last) return;
+  try {
+    attributed("save", {}, [&] { last->write(); });
+    saved_last = last->path();
+  } catch (const Error& error) {
+    log_lost(error);
   }
 }
 
@@ -310,18 +322,26 @@ TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   if (impl_->trace != nullptr) impl_->trace->name_thread("training");
   TrainResult result = impl_->loop->run(callbacks, impl_->warnings);
   if (config().save) {
-    impl_->save(config().save->file);
+    save(config().save->file);
     result.saved = config().save->file;
+    impl_->save_last();
     result.saved_last = impl_->saved_last;
   }
   return result;
+}
+
+std::optional<BestStep> Trainer::put_back_best() {
+  const FloatMode mode;
+  model();  // launches what waits
+  return impl_->validator ? impl_->validator->put_back_best() : std::nullopt;
 }
 
 void Trainer::stop() noexcept { impl_->loop->stop(); }
 
 void Trainer::save(const std::string& path) {
   const FloatMode mode;
-  impl_->save(path);
+  const TraceRange range(impl_->trace, "step", "save");
+  impl_->pack(path).write();
 }
 
 Network Trainer::network(const NetworkOptions& options) {

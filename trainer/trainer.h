@@ -182,6 +182,9 @@ class MILLRACE_EXPORT Trainer {
   // many steps were finished.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
+  // After a run() that failed: gives the model the parameters of the best validation and says which one it was. Empty,
+  // with nothing changed, without validation.keep_best and if no validation had finite values.
+  std::optional<BestStep> put_back_best();
   // Ends run() after the step that runs now. A validation that runs now is cut short and does not count, and no other
   // validation follows. Callbacks may call it, too. Idempotent.
   void stop() noexcept;

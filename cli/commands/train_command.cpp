@@ -53,7 +53,8 @@ saves the model of its last step, too, in NAME.last.safetensors next to NAME.saf
 
 Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT,
 SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves,
-whether anyone reads the output or not; a second SIGINT or SIGTERM ends it at once.
+whether anyone reads the output or not; another SIGINT or SIGTERM, half a second later, ends it at
+once. A training that fails saves what it has learned in NAME.safetensors.partial.
 
 The file of --trace shows ops, layers and waits on a time line in ui.perfetto.dev or
 chrome://tracing. It is written at the end, whatever ended the training.
@@ -126,13 +127,18 @@ TrainCallbacks callbacks(Progress& progress, const std::function<void(const std:
   return callbacks;
 }
 
-// After a failure: saves the model as it is, if the configuration saves it, under a name of its own.
+// After a failure: saves what was to be saved, the best model too, under names of its own.
 void keep_partial(Trainer& trainer) noexcept {
-  if (!trainer.config().save || trainer.steps() == 0) return;
+  const auto& save = trainer.config().save;
+  const auto& validation = trainer.config().validation;
+  if (!save || trainer.steps() == 0) return;
+  const auto keep = [&trainer](std::string_view what, int64_t step, const std::string& file) {
+    trainer.save(file + ".partial");
+    write_to_stderr(escape_controls(cat("the ", what, " of step ", step, " is in ", file, ".partial")) + '\n');
+  };
   try {
-    const std::string file = trainer.config().save->file + ".partial";
-    trainer.save(file);
-    write_to_stderr(escape_controls(cat("the model of step ", trainer.steps(), " is in ", file)) + '\n');
+    keep("model", trainer.steps(), validation && validation->keep_best ? save->last_file() : save->file);
+    if (const auto best = trainer.put_back_best()) keep("best model", best->step, save->file);
   } catch (...) {
     // Only the failure that came first is reported.
   }

@@ -103,7 +103,8 @@ void SignalWatcher::take(int number) {
   const MutexLock lock(mutex_);
   int before = 0;
   const bool first = received_.compare_exchange_strong(before, number);
-  if (stop_ && !first && number == SIGHUP) return;
+  if (first) first_ = Clock::now();
+  if (stop_ && !first && (number == SIGHUP || Clock::now() - first_ < kSameSignal)) return;
   if (!stop_ || !first) ::_exit(exit_code_of_signal(number));
   tell(request_);
   try {

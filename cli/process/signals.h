@@ -1,5 +1,7 @@
-// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in an orderly way; a second one ends the program at once. A
-// second SIGHUP does not, because a terminal that closes may send several.
+// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in an orderly way; a second one ends the program at once. What
+// comes within kSameSignal of the first belongs to it: timeout(1) sends its signal to the program and to its group, and
+// a wrapper may hand on what the terminal sends, too. A second SIGHUP never ends the program, because a terminal that
+// closes may send several.
 //
 //   SignalWatcher signals;                                        // before any other thread
 //   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }
@@ -12,10 +14,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/descriptor.h"
 #include "millrace/core/threads/mutex.h"
 
@@ -23,6 +27,8 @@ namespace millrace::cli {
 
 class SignalWatcher {
  public:
+  static constexpr std::chrono::milliseconds kSameSignal{500};
+
   // Blocks the signals in this thread and in those that it starts later.
   SignalWatcher();
   ~SignalWatcher();
@@ -46,6 +52,7 @@ class SignalWatcher {
   Descriptor signals_, end_, request_;
   std::atomic<int> received_{0};
   Mutex mutex_;
+  Clock::time_point first_ MILLRACE_GUARDED_BY(mutex_);
   std::function<void()> stop_ MILLRACE_GUARDED_BY(mutex_);
   std::thread stopper_ MILLRACE_GUARDED_BY(mutex_);  // calls stop_
   std::thread thread_;

@@ -270,6 +270,22 @@ TEST_F(TrainCommandTest, AFailureKeepsWhatWasLearned) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path("m.safetensors.partial")));
 }
 
+TEST_F(TrainCommandTest, AFailureKeepsTheBestModel) {
+  folder_.write("part-3.csv", "1,2,0\n3,x,1\n");
+  const CommandResult result =
+      run({"small.yaml", "--save", "m.safetensors", "--set",
+           "validation={files: part-0.csv, every: 2, keep_best: true}", "--set", "optimizer.sgd.learning_rate=1e-30"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_NE(result.err.find("the model of step 4 is in m.last.safetensors.partial\n"
+                            "the best model of step 2 is in m.safetensors.partial\n"),
+            std::string::npos)
+      << result.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("m.safetensors")));
+  for (const char* file : {"m.safetensors.partial", "m.last.safetensors.partial"}) {
+    EXPECT_EQ(run({"evaluate", "--model", file, "--data", "part-0.csv"}).exit_code, 0) << file;
+  }
+}
+
 TEST_F(TrainCommandTest, EventsTellTheWarnings) {
   for (const char* file : {"part-0.csv", "part-1.csv", "part-2.csv", "part-3.csv"}) folder_.write(file, "");
   const std::vector<nlohmann::json> events = json_lines(run({"small.yaml", "--json", "--quiet"}).out);

@@ -13,6 +13,12 @@
 namespace millrace::cli {
 namespace {
 
+// One that does not belong to the signal before.
+void send_another(int signal) {
+  std::this_thread::sleep_for(SignalWatcher::kSameSignal + std::chrono::milliseconds(100));
+  ::kill(::getpid(), signal);
+}
+
 TEST(SignalsDeathTest, FirstSignalStopsTheWork) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
@@ -32,11 +38,28 @@ TEST(SignalsDeathTest, SecondSignalEndsTheProgram) {
   EXPECT_EXIT(
       {
         SignalWatcher signals;
-        const auto guard = signals.while_running([] { ::kill(::getpid(), SIGTERM); });
+        const auto guard = signals.while_running([] { send_another(SIGTERM); });
         ::kill(::getpid(), SIGINT);
         for (;;) ::pause();
       },
       testing::ExitedWithCode(143), "");
+}
+
+// As timeout(1) sends it.
+TEST(SignalsDeathTest, TheSameSignalTwiceStopsTheWorkOnce) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        SignalWatcher signals;
+        std::promise<void> stopped;
+        const auto guard = signals.while_running([&] { stopped.set_value(); });
+        ::kill(::getpid(), SIGTERM);
+        stopped.get_future().wait();
+        ::kill(::getpid(), SIGTERM);
+        send_another(SIGINT);
+        for (;;) ::pause();
+      },
+      testing::ExitedWithCode(130), "");
 }
 
 // As a function of a plug-in may not.
@@ -52,7 +75,7 @@ TEST(SignalsDeathTest, SecondSignalEndsTheProgramEvenIfStopDoesNotReturn) {
         });
         ::kill(::getpid(), SIGINT);
         stopping.get_future().wait();
-        ::kill(::getpid(), SIGTERM);
+        send_another(SIGTERM);
         for (;;) ::pause();
       },
       testing::ExitedWithCode(143), "");
@@ -141,7 +164,7 @@ TEST(SignalsDeathTest, HangingUpTwiceStopsTheWorkOnce) {
           ::kill(::getpid(), SIGHUP);
           stopped.get_future().wait();
           // Signals are taken in the order of their numbers: SIGINT only behind SIGHUP.
-          ::kill(::getpid(), SIGINT);
+          send_another(SIGINT);
           for (;;) ::pause();
         }
       },
