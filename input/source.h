@@ -220,13 +220,17 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   uint64_t memory_bound() const override;
   const Transform& producer() const override;
 
+  // Lets a task read half as much, which changes no result. REQUIRES: it is bound, gives text, and next() was not
+  // called yet.
+  void halve_units();
+  uint64_t unit_bytes() const { return settings_.unit_bytes; }
+
   // For the stream that reads several files at a time. That stream cuts the files itself, and calls neither next() nor
   // seek().
   int64_t readers() const { return settings_.readers; }
   NameSource& names() const { return *names_; }
 
  protected:
-  uint64_t unit_bytes() const { return settings_.unit_bytes; }
   // Whether some of the files are pipes.
   bool has_streams() const;
   // Opens the file if it is not open yet. Throws IoError, also if the file is smaller than it was when it was matched.
@@ -240,7 +244,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   template <class Body>
   void for_each_stream(const Body& body) const;
 
-  const Settings settings_;
+  Settings settings_;
   const std::unique_ptr<Producer> producer_;
   NameSource* names_ = nullptr;
   std::vector<std::shared_ptr<const FileEntry>> files_;

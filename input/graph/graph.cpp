@@ -295,6 +295,18 @@ bool InputGraph::varies() const {
   return std::ranges::any_of(impl_->nodes, [](const GraphNode& node) { return node.output.rows.varies(); });
 }
 
+bool InputGraph::read_less_at_once() {
+  constexpr uint64_t kLittle = 16384;
+  bool changed = false;
+  for (const GraphNode& node : impl_->nodes) {
+    auto* const files = dynamic_cast<FileSource*>(node.op.get());
+    if (files == nullptr || node.output.type != PortType::text || files->unit_bytes() <= kLittle) continue;
+    files->halve_units();
+    changed = true;
+  }
+  return changed;
+}
+
 uint64_t InputGraph::memory_bound(int threads) const {
   const int64_t batch_size = output().batch_size;
   uint64_t bytes = 0;

@@ -89,6 +89,11 @@ Port FileSource::bind(const BindArgs& args) {
   return open(args);
 }
 
+void FileSource::halve_units() {
+  settings_.unit_bytes /= 2;
+  for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(settings_.unit_bytes); });
+}
+
 const Transform& FileSource::producer() const { return *producer_; }
 
 bool FileSource::cut(Unit& unit) const {

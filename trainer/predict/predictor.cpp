@@ -80,7 +80,8 @@ struct Predictor::Impl {
   Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
 
   InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;
-  void check_bytes(const InputGraph& graph, const PredictorArgs& args) const;
+  uint64_t needed_bytes(const InputGraph& graph, bool judge) const;
+  void limit_bytes(InputGraph& graph, const PredictorArgs& args) const;
   void make_plan(bool judge);
   bool next();
 
@@ -111,7 +112,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
   check_fields(file, args, graph);
   model.emplace(read_saved_model(file, config, graph.output().rows, context));
-  check_bytes(graph, args);
+  limit_bytes(graph, args);
   if (args.bad_rows_stay && graph.output().rows.find(kRowError) < 0) {
     throw config.input.error("the ops that read the data cannot go on after a bad row");
   }
@@ -137,21 +138,27 @@ InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorAr
   }
 }
 
-void Predictor::Impl::check_bytes(const InputGraph& graph, const PredictorArgs& args) const {
-  const size_t blocks = args.judge ? 1 : 2;  // `batch`, and the runner's own
-  const uint64_t most = args.max_bytes;
-  uint64_t bytes = UINT64_MAX;
+// Of batches and chunks; the largest number if it is larger.
+uint64_t Predictor::Impl::needed_bytes(const InputGraph& graph, bool judge) const {
+  const size_t blocks = judge ? 1 : 2;  // `batch`, and the runner's own
   try {
-    bytes =
-        add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size, blocks), graph.memory_bound(1));
+    return add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size, blocks),
+                     graph.memory_bound(1));
   } catch (const ShapeError&) {
-    // More than can be counted.
+    return UINT64_MAX;
   }
-  if (bytes <= most) return;
+}
+
+void Predictor::Impl::limit_bytes(InputGraph& graph, const PredictorArgs& args) const {
+  const auto fits = [&] { return needed_bytes(graph, args.judge) <= args.max_bytes; };
+  while (!fits() && graph.read_less_at_once()) {
+  }
+  if (fits()) return;
+  const uint64_t bytes = needed_bytes(graph, args.judge);
   const std::string needs = bytes == UINT64_MAX ? "more bytes than can be counted" : cat(bytes, " bytes");
-  throw config.input.error(
-      cat("batches of ", graph.output().batch_size, " rows would take ", needs, ", at most ", most, " are allowed"),
-      "set a smaller batch_size, or smaller chunk_bytes");
+  throw config.input.error(cat("batches of ", count_of(graph.output().batch_size, "row"), " would take ", needs,
+                               ", at most ", args.max_bytes, " are allowed"),
+                           "set a smaller batch_size");
 }
 
 void Predictor::Impl::make_plan(bool judge) {

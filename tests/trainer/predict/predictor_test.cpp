@@ -438,6 +438,26 @@ TEST_F(PredictorTest, EveryBlockOfABatchCounts) {
   }
 }
 
+TEST_F(PredictorTest, ReadsLessAtOnceIfThatFits) {
+  std::string rows;
+  for (int i = 0; i < 10000; ++i) rows += cat(i % 10, ',', i / 7 % 10, ",0\n");
+  PredictorArgs given = args(folder_.write("long.csv", rows));
+  const auto outputs_of = [](Predictor& predictor) {
+    std::vector<float> outputs;
+    while (const RowBlock* batch = predictor.next()) {
+      for (int64_t row = 0; row < batch->size(); ++row) outputs.push_back(predictor.output(row)[0]);
+    }
+    return outputs;
+  };
+  Predictor predictor(given);
+  given.max_bytes = predictor.input().memory_bound(1) / 2;
+  Predictor limited(given);
+  EXPECT_LT(limited.input().memory_bound(1), given.max_bytes);
+  const std::vector<float> outputs = outputs_of(predictor);
+  EXPECT_EQ(outputs.size(), 10000u);
+  EXPECT_EQ(outputs_of(limited), outputs);
+}
+
 TEST_F(PredictorTest, LayersWithoutParametersAreBoundedToo) {
   std::string layers;
   for (int i = 0; i < 5000; ++i) layers += "  - relu\n";
