@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "millrace/core/math.h"
@@ -10,6 +11,8 @@
 namespace millrace {
 
 namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 double probability_of(float logit) {
   // exp() of a negative number cannot overflow.
@@ -66,7 +69,8 @@ Answer Answers::answer(std::span<const float> outputs) const {
 
 void Answers::answer(std::span<const float> outputs, std::span<int64_t> classes, std::span<double> values) const {
   if (kind_ == PredictionKind::one_of_many) {
-    const bool open = std::ranges::any_of(outputs, [](float value) { return std::isnan(value); });
+    // Where a logit is NaN or infinite, probabilities are NaN.
+    const bool open = std::ranges::any_of(outputs, [](float value) { return !(value < kInfinity); });
     const auto largest = std::ranges::max_element(outputs);
     write_probabilities(outputs, *largest, values);
     classes[0] = open ? -1 : largest - outputs.begin();

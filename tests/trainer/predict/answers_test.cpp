@@ -64,6 +64,8 @@ TEST(AnswersTest, OneOfMany) {
   EXPECT_EQ(of({-1000, 1000, 1000}).classes, std::vector<int64_t>{1});
   EXPECT_EQ(of({3}).values, std::vector<double>{1});
   EXPECT_EQ(of({0, kNaN, 1}).classes, std::vector<int64_t>{-1});
+  EXPECT_EQ(of({0, kInfinity, 1}).classes, std::vector<int64_t>{-1});
+  EXPECT_EQ(of({0, -kInfinity, 1}).classes, std::vector<int64_t>{2});
 }
 
 TEST(AnswersTest, NumbersAreAsTheLabelWas) {
