@@ -41,6 +41,11 @@ struct Trainer::Impl {
             Delivery::make(config.delivery, std::move(graph), {.executor = executor, .pipeline = pipeline_options()})),
         warnings(delivery->warnings()) {}
 
+  // What is interrupted now may be a program's function that stops this training: the loop is still there.
+  ~Impl() {
+    if (loop) loop->stop();
+  }
+
   PipelineOptions pipeline_options();
   void build_model();
   void build_validation();

@@ -30,7 +30,8 @@ ChunkScheduler::ChunkScheduler(Units& units, const TransformChain& chain, bool t
     : units_(units), chain_(chain), text_(text), work_(chain.links().size()) {}
 
 ChunkScheduler::~ChunkScheduler() {
-  cancel();
+  // interrupt() may be a program's, whose other objects go as well: it is not called without need.
+  if (tasks_ && !cancelled()) cancel();
   if (tasks_) tasks_->wait();
   try {
     units_.set_wake({});
