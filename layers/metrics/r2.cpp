@@ -9,27 +9,39 @@
 namespace millrace {
 namespace {
 
-// The label less its column's value in the first row: of labels that are all alike, exactly 0. A first row that is not
-// finite (it may be one of weight 0) stands for 0.
+// Stores the first row that counts; 0 if there is none.
+struct FindFirst {
+  RowWeight weight;
+  int64_t rows;
+  double* first;
+  MILLRACE_HD void operator()(int64_t) const {
+    int64_t row = 0;
+    while (row < rows && weight(row) == 0) ++row;
+    *first = static_cast<double>(row < rows ? row : 0);
+  }
+};
+
+// A column's label in the first row that counts: less it, labels that are all alike are exactly 0.
 struct Origin {
   const float* y;
+  int64_t stride;
+  const double* first;
   MILLRACE_HD double operator()(int64_t column) const {
-    const auto first = static_cast<double>(y[column]);
-    return first - first == 0 ? first : 0;
+    return static_cast<double>(y[static_cast<int64_t>(*first) * stride + column]);
   }
 };
 
 // Weight times (label - origin - shift)^power, power 1 or 2.
 struct Deviation {
-  const float* y;
-  int64_t stride, columns;
+  Origin origin;
+  int64_t columns;
   RowWeight weight;
   const double* weight_sum;
   const double* shift_sum;  // null: no shift, and power 1; else a column's shift is its shift_sum / weight_sum
   double* term;             // (B, C), contiguous
   MILLRACE_HD void operator()(int64_t row, int64_t column) const {
     const double w = weight(row);
-    double deviation = static_cast<double>(y[row * stride + column]) - Origin{y}(column);
+    double deviation = static_cast<double>(origin.y[row * origin.stride + column]) - origin(column);
     if (shift_sum != nullptr) {
       deviation -= shift_sum[column] / *weight_sum;
       deviation *= deviation;
@@ -40,17 +52,17 @@ struct Deviation {
 
 // Turns the sums of the deviations from the origins into means of the labels.
 struct FinishMeans {
-  const float* y;
+  Origin origin;
   const double* weight_sum;
   double* mean;
   MILLRACE_HD void operator()(int64_t column) const {
-    mean[column] = *weight_sum != 0 ? Origin{y}(column) + mean[column] / *weight_sum : 0;
+    mean[column] = *weight_sum != 0 ? origin(column) + mean[column] / *weight_sum : 0;
   }
 };
 
-// The partial: the rows' weight; the sum of the squared errors; for each column the mean of its labels; for each column
-// the sum of the squared deviations from it. Doubles, all weighted.
-constexpr int64_t kWeight = 0, kErrors = 1, kMeans = 2;
+// The partial: the rows' weight; the sum of the squared errors; the first row that counts, which nobody joins; for each
+// column the mean of its labels; for each column the sum of the squared deviations from it. Doubles, all weighted.
+constexpr int64_t kWeight = 0, kErrors = 1, kFirst = 2, kMeans = 3;
 
 class R2Plan final : public MetricPlan {
  public:
@@ -76,14 +88,15 @@ class R2Plan final : public MetricPlan {
     write_errors<SquareOf>(context, args, weight, terms);
     sums_.add_up(context, args, 1.0, partial + kErrors);
 
-    const auto* const y = args.label.as<float>();
-    Deviation deviation{y, args.label.stride(), columns_, weight, partial + kWeight, nullptr, terms};
+    for_each_index(context, 1, FindFirst{weight, sums_.batch(), partial + kFirst});
+    const Origin origin{args.label.as<float>(), args.label.stride(), partial + kFirst};
+    Deviation deviation{origin, columns_, weight, partial + kWeight, nullptr, terms};
     for_each_row_column(context, sums_.batch(), columns_, deviation);
     add_up_columns(context, args, means);
     deviation.shift_sum = means;
     for_each_row_column(context, sums_.batch(), columns_, deviation);
     add_up_columns(context, args, means + columns_);
-    for_each_index(context, columns_, FinishMeans{y, partial + kWeight, means});
+    for_each_index(context, columns_, FinishMeans{origin, partial + kWeight, means});
   }
 
  private:

@@ -90,6 +90,15 @@ TEST(R2, ALabelThatDoesNotCountMayBeNaN) {
   EXPECT_EQ(r2_of({{1, 3, 2, 1}, {std::nan(""), 1, 2, 3}, {0, 1, 1, 1}}), -3);
 }
 
+TEST(R2, ALabelThatDoesNotCountMayBeHuge) {
+  EXPECT_EQ(r2_of({{1, 3, 2, 1}, {1e20, 1, 2, 3}, {0, 1, 1, 1}}), -3);
+  EXPECT_EQ(r2_of({{1, 1, 3, 2, 1}, {-1e30, 1e20, 1, 2, 3}, {0, 0, 1, 1, 1}}), -3);
+  // In the first row that counts alone.
+  EXPECT_EQ(r2_of({{1, 0.25}, {-5.09381962, 0.0926619545}, {0, 1.80499232}}), 0);
+  // No row counts.
+  EXPECT_TRUE(std::isnan(r2_of({{1, 2}, {1e20, 1}, {0, 0}})));
+}
+
 TEST(R2, ShowsNaN) { check_shows_nan("r2"); }
 
 TEST(R2, RejectsWhatItCannotJudge) { check_number_metric_rejects("r2"); }
