@@ -2,7 +2,7 @@
 // sum(w l) / sum(w)), and its gradient. Metric: a number for the user. Predictions: what a model's numbers mean to a
 // loss or a metric.
 //
-// Row weights are finite and not negative: the step refuses others before the loss sees them. A row of weight 0 does
+// Row weights are 0 or from 1e-20 to 1e20: the step refuses others before the loss sees them. A row of weight 0 does
 // not count, whatever its prediction; the step replaces a label of it that lies outside the loss's range. If all
 // weights are 0, loss and gradient are 0, and users are told that there is no loss: NaN. Thread-safety as for layers: a
 // Loss or a Metric is configuration, a plan is used by one thread at a time.

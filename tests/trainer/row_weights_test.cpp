@@ -138,6 +138,27 @@ TEST_F(RowWeights, ABatchWithoutARowThatCountsHasNoLossAndTeachesNothing) {
   }
 }
 
+TEST_F(RowWeights, OnlyTheirRatiosMatterUpToTheEndsOfTheirRange) {
+  for (const char* accumulate : {"train.accumulate=1", "train.accumulate=2"}) {
+    Trainer usual = trainer(write("usual.csv", rows_), {accumulate});
+    const double loss = usual.run().loss;
+    const std::vector<double> expected = parameters_of(usual);
+    for (const double factor : {4e-20, 1e20}) {
+      std::vector<Row> scaled = rows_;
+      for (Row& row : scaled) row.weight *= factor;
+      Trainer training = trainer(write("scaled.csv", scaled), {accumulate});
+      EXPECT_NEAR(training.run().loss, loss, 1e-6) << accumulate << factor;
+      const std::vector<double> actual = parameters_of(training);
+      for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(actual[k], expected[k], 1e-6) << accumulate << factor;
+    }
+  }
+  // Beyond them, sums and quotients of weights would leave what a float can hold.
+  rows_[15].weight = 1e-40;
+  EXPECT_NE(error_of(write("tiny.csv", rows_)).find(", expected 0 or a number from 1e-20 to 1e+20"), std::string::npos);
+  rows_[15].weight = 3e38;
+  EXPECT_NE(error_of(write("huge.csv", rows_)).find(", expected 0 or a number from 1e-20 to 1e+20"), std::string::npos);
+}
+
 TEST_F(RowWeights, AWindowIsOverTheRowsThatCount) {
   std::vector<std::optional<double>> losses;
   Trainer training = trainer(write("all.csv", rows_), {"train.report_over=window", "train.log_every=2"});
@@ -194,7 +215,7 @@ TEST_F(RowWeights, TheLabelOfARowOfWeightZeroIsNotJudged) {
       }
       reports_.clear();
       // Of a row that counts it is an error, and so it is without weights.
-      odd[15].weight = 1e-30;
+      odd[15].weight = 1e-20;
       odd[15].label = label;
       EXPECT_NE(error_of(write("wrong.csv", odd), overrides).find("the field label holds "), std::string::npos)
           << loss << ' ' << label;

@@ -26,9 +26,10 @@ struct LossKeys {
 
   void declare(OptionReader& o) {
     o.optional("from", from, "the field that the prediction is compared with");
-    o.optional("weight", weight,
-               "a field with the weight of each row, at least 0; a row of weight 0 does not count, whatever its label; "
-               "if no row counts, loss and metrics are nan");
+    o.optional(
+        "weight", weight,
+        "a field with the weight of each row, 0 or from 1e-20 to 1e+20, as only ratios matter; a row of weight 0 "
+        "does not count, whatever its label; if no row counts, loss and metrics are nan");
   }
 };
 

@@ -14,8 +14,8 @@ namespace millrace {
 
 namespace {
 
-constexpr ValueRange kWeights{
-    .min = 0, .max = std::numeric_limits<double>::infinity(), .hint = "a row of weight 0 does not count"};
+// Row weights other than 0. A float holds their sum over any batch and their products with usual gradients.
+constexpr float kLeastWeight = 1e-20F, kMostWeight = 1e20F;
 
 // Why no step can read the field.
 std::string unfit(const FieldSpec& field) {
@@ -104,8 +104,22 @@ Misfit take_rows(ConstTensorView from, const std::optional<ValueRange>& range, T
 
 std::string text_of(const ValueRange& range) {
   if (!std::isfinite(range.min)) return "a finite number";
-  if (!std::isfinite(range.max)) return cat("at least ", range.min);
+  if (!std::isfinite(range.max)) return cat("a finite number of at least ", range.min);
   return cat("at least ", range.min, " and at most ", range.max);
+}
+
+// `rows` as they are in the batch: a number that float32 rounds to 0 is not 0.
+void check_weights(const std::string& name, const ConstTensorView& rows) {
+  with_number_type(rows.dtype(), [&](auto type) {
+    for (int64_t row = 0; row < rows.rows(); ++row) {
+      const auto weight = rows.as<decltype(type)>()[row * rows.stride()];
+      const auto number = static_cast<double>(weight);
+      const bool fits = number >= static_cast<double>(kLeastWeight) && number <= static_cast<double>(kMostWeight);
+      if (fits || number == 0) continue;
+      throw RowError(row, cat("the field ", name, " holds ", weight, ", expected 0 or a number from 1e-20 to 1e+20"),
+                     "only the ratios of row weights matter; a row of weight 0 does not count");
+    }
+  });
 }
 
 double number_at(const ConstTensorView& rows, int64_t row, int64_t column) {
@@ -155,7 +169,7 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   weighted_ = !args.weight.empty();
   trains_ = args.trains;
   add(label, wanted.dtype, wanted.range, args.keeps_label, weighted_);
-  if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, kWeights, args.keeps_label, false);
+  if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, {}, args.keeps_label, false);
 }
 
 FieldInput::FieldInput(const FieldUse& use, Device device, int64_t rows) : name_(use.field.name), range_(use.range) {
@@ -218,6 +232,7 @@ void StepInputs::load(Context& context, const RowBlock& batch) {
     // Before the labels, which are checked by them.
     ConstTensorView weights;
     if (weight < inputs_.size()) {
+      check_weights(inputs_[weight].name(), batch.view(indices_[weight]));
       bring(weight);
       weights = inputs_[weight].on_host(batch.view(indices_[weight]));
     }

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <string>
 
 #include "millrace/core/errors.h"
 #include "millrace/layers/catalog.h"
@@ -107,9 +109,51 @@ TEST_F(StepInputsTest, ReplacesALabelThatMakesNoSenseInARowOfWeightZero) {
     inputs.load(context_, batch_);
     EXPECT_EQ(inputs.label().as<float>()[0], 0);
     EXPECT_EQ(inputs.label().as<float>()[inputs.label().stride()], 1) << "of a row that counts";
-    *batch_.row<float>(2, 0) = 1e-30F;
+    *batch_.row<float>(2, 0) = 1e-20F;
     EXPECT_THROW(inputs.load(context_, batch_), RowError);
     EXPECT_EQ(*batch_.row<int64_t>(0, 0), -3) << "the batch stays as it is";
+  }
+}
+
+TEST_F(StepInputsTest, RefusesWeightsAtTheEndsOfFloat) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const RowSpec rows{{{"label", DType::i64, {1}}, {"features", DType::f32, {2}}, {"weight", dtype, {1}}}};
+    RowBlock batch;
+    batch.configure(rows, 2);
+    batch.resize(2);
+    StepFieldsArgs from = args();
+    const StepFields fields({.model = model_, .rows = rows, .loss = from.loss, .label = "label", .weight = "weight"});
+    StepInputs inputs(fields, Device::cpu(), 2);
+    for (int row = 0; row < 2; ++row) {
+      *batch.row<int64_t>(0, row) = row;
+      std::fill_n(batch.row<float>(1, row), 2, 1.0F);
+    }
+    const auto error_of = [&](double weight) -> std::string {
+      for (int row = 0; row < 2; ++row) {
+        const double value = row == 0 ? 1 : weight;
+        if (dtype == DType::f32) {
+          *batch.row<float>(2, row) = static_cast<float>(value);
+        } else {
+          *batch.row<double>(2, row) = value;
+        }
+      }
+      try {
+        inputs.load(context_, batch);
+      } catch (const RowError& error) {
+        EXPECT_EQ(error.row, 1);
+        EXPECT_EQ(error.hint(), "only the ratios of row weights matter; a row of weight 0 does not count");
+        return error.message();
+      }
+      return "no error";
+    };
+    for (const double fine : {0.0, -0.0, 1e-20, 1.0, 1e20}) EXPECT_EQ(error_of(fine), "no error") << fine;
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double bad : {-1.0, -1e-20, 5e-21, 1e-38, 2e20, 1e38, infinity, -infinity, std::nan("")}) {
+      EXPECT_TRUE(error_of(bad).ends_with(", expected 0 or a number from 1e-20 to 1e+20")) << bad << error_of(bad);
+    }
+    EXPECT_EQ(error_of(infinity), "the field weight holds inf, expected 0 or a number from 1e-20 to 1e+20");
+    // A float64 that is 0 as a float32 is not 0.
+    EXPECT_EQ(error_of(dtype == DType::f64 ? 1e-300 : 0) == "no error", dtype == DType::f32);
   }
 }
 
@@ -305,13 +349,13 @@ TEST_F(FieldInputTest, ARangeWithoutBoundsIsForFiniteNumbers) {
 
 TEST_F(FieldInputTest, WhatIsNotFiniteLiesInNoRange) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const ValueRange weights{.min = 0, .max = infinity, .hint = ""};
-  EXPECT_EQ(refusal_of<double>(context_, {0, 1e30}, DType::f32, weights).row, -1);
+  const ValueRange positive{.min = 0, .max = infinity, .hint = ""};
+  EXPECT_EQ(refusal_of<double>(context_, {0, 1e30}, DType::f32, positive).row, -1);
   const std::pair<double, std::string> cases[] = {
       {-0.25, "-0.25"}, {std::nan(""), "nan"}, {infinity, "inf"}, {1e300, "1e+300"}};  // the last one as float32
   for (const auto& [bad, text] : cases) {
-    EXPECT_EQ(refusal_of<double>(context_, {1, bad}, DType::f32, weights).message,
-              "the field label holds " + text + ", expected at least 0");
+    EXPECT_EQ(refusal_of<double>(context_, {1, bad}, DType::f32, positive).message,
+              "the field label holds " + text + ", expected a finite number of at least 0");
   }
 }
 
