@@ -4,6 +4,7 @@
 
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/sizes.h"
 
 namespace millrace {
 namespace {
@@ -15,6 +16,7 @@ struct Numbers {
   double square;       // the same behind clip_value
   float batch_weight;  // of the rows of the newest batch
   float scale;
+  double shrink;  // what the block is multiplied by before that; 1 unless the whole factor is too small
 };
 
 template <class T>
@@ -54,7 +56,26 @@ struct Scale {
       const double norm = std::sqrt(numbers->square) * scale;
       if (norm > clip_norm) scale *= clip_norm / norm;
     }
-    numbers->scale = static_cast<float>(scale);
+    // A smaller factor may be no float, or one of few digits.
+    constexpr double kLeast = 1e-30;
+    numbers->shrink = clip_norm > 0 && scale > 0 && scale < kLeast ? scale / kLeast : 1;
+    numbers->scale = static_cast<float>(scale / numbers->shrink);
+  }
+};
+
+// A row is a run of values: where nothing must shrink, next to nothing is done.
+constexpr int64_t kRun = 1024;
+
+template <class T>
+struct Shrink {
+  T* gradient;
+  const Numbers* numbers;
+  int64_t count;
+  MILLRACE_HD void operator()(int64_t row) const {
+    const double shrink = numbers->shrink;
+    if (shrink == 1) return;
+    const int64_t begin = row * kRun, end = begin + kRun < count ? begin + kRun : count;
+    for (int64_t i = begin; i < end; ++i) gradient[i] = static_cast<T>(static_cast<double>(gradient[i]) * shrink);
   }
 };
 
@@ -92,6 +113,12 @@ const float* GradientRules::finish(Context& context, const TensorView& gradients
   if (options_.clip_norm) square_sum(context, gradients, &numbers->square, scratch_.data());
   if (!weighted && !options_.clip_norm) return nullptr;
   for_each_index(context, 1, Scale{numbers, options_.clip_norm.value_or(0), weighted});
+  if (options_.clip_norm) {
+    dispatch_float(gradients.dtype(), [&]<class T>() {
+      const int64_t count = gradients.elements();
+      for_each_row(context, ceil_div(count, kRun), kRun, Shrink<T>{gradients.as<T>(), numbers, count});
+    });
+  }
   return &numbers->scale;
 }
 

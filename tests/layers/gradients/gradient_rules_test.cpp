@@ -116,6 +116,23 @@ TEST(GradientRules, LimitTinyNormsToo) {
   EXPECT_NEAR(out[1] / -0.8e-20, 1, 1e-6);
 }
 
+// The factor is smaller than any float, or than any with all digits.
+TEST(GradientRules, LimitHugeNormsToo) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Update tiny{.options = {.clip_norm = 1e-20}, .dtype = dtype};
+    const std::vector<double> pair = tiny.of({{{3e30, -4e30, 0}, 7}});
+    EXPECT_NEAR(pair[0] / 0.6e-20, 1, 1e-6);
+    EXPECT_NEAR(pair[1] / -0.8e-20, 1, 1e-6);
+    EXPECT_EQ(pair[2], 0);
+    for (const int64_t accumulate : {1, 2}) {
+      Update many{.options = {.accumulate = accumulate, .clip_norm = 1.0}, .dtype = dtype};
+      for (const double value : many.of({{std::vector<double>(3000, 3e38), 1}})) {
+        ASSERT_NEAR(value * std::sqrt(3000), 1, 1e-6);
+      }
+    }
+  }
+}
+
 TEST(GradientRules, LimitTheNormOfWhatIsLeftOfTheValuesOfAllBatches) {
   Update update{.options = {.accumulate = 2, .clip_value = 1.5, .clip_norm = 1.0}};
   // Joined (2, -1), limited to (1.5, -1).
