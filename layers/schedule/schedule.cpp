@@ -155,14 +155,15 @@ class OneCycle final : public WarmedShape {
     void declare(OptionReader& o) {
       Ending::declare(o);
       o.optional("rise", rise, {.min = 0, .max = 1},
-                 "the share of the updates in which the rate rises to the full one");
+                 "the share of the updates in which the rate rises to the full one; less than one update: the top lies "
+                 "before the first, so the rate only falls, and div sets only the last one");
       o.optional("div", div, {.min = 1, .max = 1e30}, "the full rate divided by this is the first one");
       o.optional("final_div", final_div, {.min = 1, .max = 1e30}, "the first rate divided by this is the last one");
     }
   };
   static constexpr std::string_view kDoc =
       "up to the full rate and down again, each by half a wave of a cosine; the last of the `steps` updates has the "
-      "last rate";
+      "last rate, but with `rise: 1` the full one";
   explicit OneCycle(const Options& options)
       : WarmedShape(options),
         peak_(options.rise * options.length() - 1),
