@@ -35,7 +35,7 @@ TrainResult TrainingLoop::run(const TrainCallbacks& callbacks, const std::vector
   begin(callbacks, warnings);
   std::string reason = train();
   flush();
-  if (steps_done_ > 0) warn_of_nonfinite(nullptr);
+  if (steps_done_ > 0) look(nullptr, true);
   return result(std::move(reason));
 }
 
@@ -104,7 +104,7 @@ void TrainingLoop::train_on(const RowBlock& batch) {
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks_.on_progress && now - progress_shown_ >= kProgressInterval;
   // On any other device than the CPU, looking costs a wait.
-  if (log_now || show_now || args_.context.device().is_cpu()) warn_of_nonfinite(&batch);
+  if (log_now || show_now || args_.context.device().is_cpu()) look(&batch, report_now);
   // Also without on_step: callbacks must not change what the result says.
   if (report_now) window_ended_ = true;
   if (!log_now && !show_now) return;
@@ -135,15 +135,22 @@ void TrainingLoop::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   if (skips_told_ == kSkipsTold) log("warning: further skipped steps are counted, but not reported");
 }
 
-// Once. `batch` is the last one, or null if its rows are gone.
-void TrainingLoop::warn_of_nonfinite(const RowBlock* batch) {
-  if (args_.config.train.on_nonfinite != OnNonfinite::warn || warned_of_nonfinite_) return;
-  const StepOutcome found = args_.step.look();
+// Looks for what is not finite, until it was found once. `batch` is the last one, or null if its rows are gone.
+void TrainingLoop::look(const RowBlock* batch, bool at_optimizer) {
+  const OnNonfinite rule = args_.config.train.on_nonfinite;
+  if (rule == OnNonfinite::off || warned_of_nonfinite_) return;
+  // With fail and skip, the step itself has looked at everything but the optimizer.
+  StepOutcome found = rule == OnNonfinite::warn ? args_.step.look() : StepOutcome::trained;
+  if (found == StepOutcome::trained && at_optimizer && !args_.step.optimizer_is_finite())
+    found = StepOutcome::optimizer_not_finite;
   if (found == StepOutcome::trained) return;
   warned_of_nonfinite_ = true;
-  // A device is not asked after each batch: the state may be like this since an earlier one.
-  const bool is_of_batch = found == StepOutcome::loss_not_finite || args_.context.device().is_cpu();
-  log(cat("warning: ", not_finite(found, steps_done_, is_of_batch ? batch : nullptr).what()));
+  // Neither a device nor an optimizer is asked after each batch: the state may be like this since an earlier one.
+  const bool is_of_batch = found == StepOutcome::loss_not_finite ||
+                           (found == StepOutcome::state_not_finite && args_.context.device().is_cpu());
+  const DataError error = not_finite(found, steps_done_, is_of_batch ? batch : nullptr);
+  if (rule == OnNonfinite::fail) throw error;
+  log(cat("warning: ", error.what()));
 }
 
 // `batch` is the one of step `number`, or null if its rows are gone or say nothing.
@@ -155,6 +162,7 @@ DataError TrainingLoop::not_finite(StepOutcome what, int64_t number, const RowBl
   return nonfinite_error(
       {.step = number,
        .loss = what == StepOutcome::loss_not_finite ? args_.step.batch_loss() : 0,
+       .optimizer = what == StepOutcome::optimizer_not_finite,
        .state = what == StepOutcome::state_not_finite ? args_.step.state_not_finite() : std::string(),
        .batch = batch,
        .fields = fields,

@@ -56,7 +56,7 @@ class TrainingLoop {
   void flush();
   void take_outcome(StepOutcome outcome, const RowBlock* batch);
   DataError not_finite(StepOutcome what, int64_t number, const RowBlock* batch) const;
-  void warn_of_nonfinite(const RowBlock* batch);
+  void look(const RowBlock* batch, bool at_optimizer);
   void fill_report(const RowBlock& batch, Clock::time_point now);
   std::optional<double> done() const;
   void validate();

@@ -15,6 +15,9 @@ struct GradientOptions {
   std::optional<double> clip_value = {}, clip_norm = {};
   // Whether finite() will be called.
   bool check_finite = false;
+  // Whether finite() shall say no, too, if the square of a limited gradient may be beyond a float. An optimizer that
+  // keeps squares would keep an infinite one for good.
+  bool check_squares = false;
 
   // Whether there is anything to do. If so, gradients need a block of their own.
   bool any() const { return accumulate > 1 || clip_value || clip_norm || check_finite; }

@@ -1,6 +1,8 @@
 #include "millrace/layers/gradients/gradient_rules.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
@@ -123,10 +125,14 @@ const float* GradientRules::finish(Context& context, const TensorView& gradients
 }
 
 bool GradientRules::finite(Context& context) const {
-  double given = 0;
-  context.copy(&given, &static_cast<const Numbers*>(numbers_.data())->given, sizeof given);
+  Numbers found{};
+  context.copy(&found, numbers_.data(), sizeof found);
   context.synchronize();
-  return std::isfinite(given);
+  if (!std::isfinite(found.given) || !options_.check_squares) return std::isfinite(found.given);
+  double norm = std::sqrt(found.given);
+  if (options_.accumulate > 1) norm = found.weight > 0 ? norm / found.weight : 0;
+  const double most = std::min({norm, options_.clip_value.value_or(norm), options_.clip_norm.value_or(norm)});
+  return most * most <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
 }  // namespace millrace

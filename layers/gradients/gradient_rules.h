@@ -46,8 +46,8 @@ class GradientRules {
   const float* finish(Context& context, const TensorView& gradients) const;
   // Call it after an update.
   void begin_anew() { gathered_ = 0; }
-  // Whether every value was finite at the last finish(), before anything limited it; waits for the device. REQUIRES:
-  // check_finite.
+  // Whether every value was finite at the last finish(), before anything limited it, and what check_squares asks for;
+  // waits for the device. REQUIRES: check_finite.
   bool finite(Context& context) const;
 
   size_t bytes() const { return numbers_.bytes() + scratch_.bytes(); }

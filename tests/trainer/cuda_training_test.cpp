@@ -199,7 +199,7 @@ TEST_F(CudaTraining, OfANarrowHeadGoesAsOnTheCpu) {
 
 // The step at which it diverged, or -1. The order of a sum decides whether the loss is then inf or nan.
 int64_t diverged_at(const std::string& error) {
-  static const std::regex expected("step ([0-9]+): the (loss is (-?inf|nan)|gradient is not finite)");
+  static const std::regex expected("step ([0-9]+): the (loss is (-?inf|nan)|gradient or its square is not finite)");
   std::smatch found;
   return std::regex_search(error, found, expected) ? std::stoll(found[1]) : -1;
 }

@@ -177,8 +177,11 @@ void TrainOptions::declare(OptionReader& o) {
   o.optional("clip_value", clip_value, limit, "the largest absolute value of a gradient");
   o.optional(
       "on_nonfinite", on_nonfinite,
-      "when the loss, a gradient or a state (a running mean or variance) is nan or infinite: warn once (does not look "
-      "at gradients), fail, skip the update, off");
+      "when the loss, a gradient or a state (a running mean or variance, or what the optimizer keeps) is nan or "
+      "infinite: warn once (does not look at gradients), fail, skip the update, off. What the optimizer keeps is "
+      "looked "
+      "at with reports and at the end, when skip only warns; if it keeps anything, fail and skip take a gradient that "
+      "is longer than 1.8e+19 after clipping for infinite, as its square is");
 }
 
 void ModelFileOptions::declare(OptionReader& o) {

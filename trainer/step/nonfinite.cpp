@@ -45,7 +45,16 @@ std::optional<Suspect> suspect_of(const RowBlock& batch, int64_t row, std::span<
 // "the loss is nan".
 std::string text_of(const NonfiniteArgs& args) {
   if (!std::isfinite(args.loss)) return cat("the loss is ", std::isnan(args.loss) ? "nan" : cat(args.loss));
-  return args.state.empty() ? "the gradient is not finite" : cat("the state ", args.state, " is not finite");
+  if (args.optimizer) return "the optimizer's state is not finite";
+  return args.state.empty() ? "the gradient or its square is not finite"
+                            : cat("the state ", args.state, " is not finite");
+}
+
+// If no row stands out.
+std::string hint_of(const NonfiniteArgs& args) {
+  if (args.optimizer) return "some parameters may never change again: normalize large values, or set train.clip_norm";
+  return args.state.empty() ? "lower the learning rate or set train.clip_norm"
+                            : "normalize the values that this layer reads, or lower the learning rate";
 }
 
 }  // namespace
@@ -68,8 +77,7 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
     }
   }
   if (!first) {
-    std::string hint = args.state.empty() ? "lower the learning rate or set train.clip_norm"
-                                          : "normalize the values that this layer reads, or lower the learning rate";
+    std::string hint = hint_of(args);
     if (args.batch != nullptr) hint += "; no row of the batch holds a value beyond 1e6";
     return DataError(message, {}, hint);
   }

@@ -13,7 +13,8 @@ namespace millrace {
 
 struct NonfiniteArgs {
   int64_t step = 0;                          // counted from 1
-  double loss = 0;                           // if it is finite, the state or the gradient is not
+  double loss = 0;                           // if it is finite, something else is not
+  bool optimizer = false;                    // the optimizer's state
   std::string state = {};                    // such as "batch_norm.variance"; empty: the gradient
   const RowBlock* batch = nullptr;           // null: nothing is known of the rows
   std::span<const std::string> fields = {};  // those that the step reads

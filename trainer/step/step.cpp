@@ -9,6 +9,16 @@
 
 namespace millrace {
 
+namespace {
+
+GradientOptions rules_of(const StepArgs& args) {
+  GradientOptions out = args.gradients;
+  out.check_squares = attributed(args.optimizer, &Optimizer::state_slots) > 0;
+  return out;
+}
+
+}  // namespace
+
 std::unique_ptr<TrainStep> TrainStep::make(const StepArgs& args) {
   if (args.context.device().is_cpu()) return std::unique_ptr<TrainStep>(new TrainStep(args, 1));
   return std::make_unique<FlyingStep>(args);
@@ -31,9 +41,9 @@ TrainStep::TrainStep(const StepArgs& args, size_t places)
                .label = fields_.label(),
                .weighted = fields_.weighted(),
                .batches = std::max<int64_t>(args_.window_batches, 1)}),
-      rules_(args_.gradients, args_.context.device(), args_.model.parameter_block().spec()),
+      rules_(rules_of(args_), args_.context.device(), args_.model.parameter_block().spec()),
       parameter_update_(args_.model, args_.context, args_.optimizer),
-      state_check_(args_.model, args_.context.device()),
+      state_check_(args_.model, args_.context.device(), parameter_update_.slots()),
       plans_(args_.context, kMaxPlans) {
   if (args_.gradients.check_finite && !args_.model.states().empty()) {
     state_before_batch_.emplace(args_.model, args_.context, ModelCopy::Of::states);
@@ -219,6 +229,11 @@ StepOutcome TrainStep::look() {
     args_.context.synchronize();
   }
   return found();
+}
+
+bool TrainStep::optimizer_is_finite() {
+  finish();
+  return state_check_.slots_finite(args_.context);
 }
 
 const MetricValues& TrainStep::metrics() {

@@ -66,6 +66,8 @@ enum class StepOutcome : uint8_t {
   state_not_finite,
   // Nothing was trained on the batches of this update; only with GradientOptions::check_finite.
   gradient_not_finite,
+  // run() and look() do not look at the optimizer: optimizer_is_finite().
+  optimizer_not_finite,
 };
 
 class TrainStep {
@@ -102,6 +104,8 @@ class TrainStep {
   // What is not finite now: the loss of the last batch, if rows counted, or a state; `trained` if both are. Waits for
   // the device. REQUIRES: run() was called.
   StepOutcome look();
+  // Whether the optimizer's state is finite now. It reads all of it, and waits for the device.
+  bool optimizer_is_finite();
   // The state that run() or look() found last, such as "batch_norm.variance".
   const std::string& state_not_finite() const { return state_not_finite_; }
 

@@ -153,6 +153,27 @@ TEST(GradientRules, FindValuesThatAreNotFinite) {
   }
 }
 
+// Of what an optimizer sees: 1.8e19 squared is the greatest float, about.
+TEST(GradientRules, FindValuesWhoseSquaresAreNotFinite) {
+  const auto finds = [](GradientOptions options, const std::vector<Update::Batch>& batches) {
+    options.check_finite = true;
+    Update update{.options = options, .dtype = DType::f32};
+    update.of(batches);
+    return !update.finite;
+  };
+  EXPECT_FALSE(finds({}, {{{0, 1e21}, 1}}));
+  EXPECT_TRUE(finds({.check_squares = true}, {{{0, 1e21}, 1}}));
+  EXPECT_TRUE(finds({.check_squares = true}, {{{0, -1.9e19}, 1}}));
+  EXPECT_TRUE(finds({.check_squares = true}, {{{0, kNan}, 1}}));
+  EXPECT_FALSE(finds({.check_squares = true}, {{{0, 1.8e19}, 1}}));
+  EXPECT_FALSE(finds({.clip_value = 1.0, .check_squares = true}, {{{0, 1e21}, 1}}));
+  EXPECT_FALSE(finds({.clip_norm = 1.0, .check_squares = true}, {{{0, 1e21}, 1}}));
+  EXPECT_TRUE(finds({.clip_norm = 1e20, .check_squares = true}, {{{0, 1e21}, 1}}));
+  EXPECT_FALSE(finds({.accumulate = 2, .check_squares = true}, {{{0, 1e15}, 1e10}, {{0, 1e15}, 1e10}}));
+  EXPECT_TRUE(finds({.accumulate = 2, .check_squares = true}, {{{0, 1e21}, 1e-10}, {{0, 1e21}, 1e-10}}));
+  EXPECT_FALSE(finds({.accumulate = 2, .check_squares = true}, {{{0, 1}, 0}, {{0, 1}, 0}})) << "no row counts";
+}
+
 TEST(GradientRules, GiveTheSameBitsOnAnyNumberOfThreads) {
   const std::vector<double> gradient = draws("gradient", 50'000);
   std::vector<double> first;

@@ -289,6 +289,83 @@ TEST_F(NonfiniteStates, CanBeSkipped) {
   }
 }
 
+// A second moment that is infinite stays so: its parameter never changes again, and the loss does not show it.
+class NonfiniteOptimizers : public NonfiniteTraining {
+ protected:
+  // In the last rows nothing is large; in the first ones `value` stands `often` times.
+  Trainer training(const std::string& optimizer, const char* value, int often, std::vector<std::string> overrides) {
+    std::string rows;
+    for (int row = 1; row <= 20; ++row) {
+      rows += cat(row % 3, ',', row <= often ? std::string(value) : cat(row % 5), ',', row % 2, '\n');
+    }
+    folder_.write("large.csv", rows);
+    overrides.insert(overrides.end(), {cat("optimizer=", optimizer), "loss=mae"});
+    return trainer("large.csv", overrides);
+  }
+  std::string error_of(Trainer made) {
+    try {
+      made.run(logging());
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  static std::string state(int step) {
+    return cat("step ", step,
+               ": the optimizer's state is not finite; some parameters may never change again: normalize large values, "
+               "or set train.clip_norm");
+  }
+};
+
+TEST_F(NonfiniteOptimizers, AreWarnedOfOnce) {
+  for (const char* optimizer : {"rmsprop", "adagrad"}) {
+    log_.clear();
+    EXPECT_TRUE(std::isfinite(training(optimizer, "1e21", 1, {}).run(logging()).loss));
+    EXPECT_EQ(log_, std::vector<std::string>{cat("warning: ", state(5))}) << optimizer << " at the end";
+    log_.clear();
+    training(optimizer, "1e21", 1, {"train.log_every=2"}).run(logging());
+    EXPECT_EQ(log_, std::vector<std::string>{cat("warning: ", state(2))}) << optimizer << " with a report";
+    log_.clear();
+    training(optimizer, "1e21", 1, {"train.on_nonfinite=off"}).run(logging());
+    training(optimizer, "1e21", 1, {"train.clip_norm=1"}).run(logging());
+    training(optimizer, "2", 1, {}).run(logging());
+    EXPECT_EQ(log_, std::vector<std::string>{}) << optimizer;
+  }
+  for (const char* optimizer : {"adam", "adamw"}) {
+    log_.clear();
+    training(optimizer, "3e30", 1, {}).run(logging());
+    EXPECT_EQ(log_, std::vector<std::string>{cat("warning: ", state(5))}) << optimizer;
+  }
+}
+
+TEST_F(NonfiniteOptimizers, AreSparedByFailAndSkip) {
+  const std::string what =
+      cat(folder_.path("large.csv"),
+          ":1: step 1: the gradient or its square is not finite; features[1] of this row is 1e+21; normalize values of "
+          "this size, or lower the learning rate");
+  EXPECT_EQ(error_of(training("rmsprop", "1e21", 1, {"train.on_nonfinite=fail"})), what);
+  EXPECT_EQ(error_of(training("{sgd: {learning_rate: 1.0e-9}}", "1e21", 1, {"train.on_nonfinite=fail"})), "no error")
+      << "it keeps no squares";
+  EXPECT_EQ(error_of(training("rmsprop", "1e21", 1, {"train.on_nonfinite=fail", "train.clip_norm=1"})), "no error");
+  log_.clear();
+  const TrainResult result = training("rmsprop", "1e21", 1, {"train.on_nonfinite=skip"}).run(logging());
+  EXPECT_EQ(result.skipped_steps, 1);
+  EXPECT_EQ(log_, std::vector<std::string>{cat("warning: skipped ", what)});
+}
+
+// Each square of 1.5e19 is a float; their sum is not.
+TEST_F(NonfiniteOptimizers, MayBecomeInfiniteStepByStep) {
+  const auto adagrad = [&](const char* rule, int log_every) {
+    return training("adagrad", "1.5e19", 20, {cat("train.on_nonfinite=", rule), cat("train.log_every=", log_every)});
+  };
+  EXPECT_EQ(error_of(adagrad("fail", 100)), state(5));
+  EXPECT_EQ(error_of(adagrad("fail", 2)), state(2)) << "also if nobody hears the reports";
+  log_.clear();
+  const TrainResult result = adagrad("skip", 1).run(logging());
+  EXPECT_EQ(result.skipped_steps, 0);
+  EXPECT_EQ(log_, std::vector<std::string>{cat("warning: ", state(2))});
+}
+
 TEST(TrainOptions, AnOptimizerGoesOnWhereItEnded) {
   const TempFolder folder;
   const std::string path = quote(folder.path("m.safetensors"), 4096);

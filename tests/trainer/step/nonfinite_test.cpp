@@ -52,14 +52,15 @@ TEST_F(NonfiniteTest, BlamesTheLearningRateWhereNoRowStandsOut) {
       "step 12: the loss is inf; lower the learning rate or set train.clip_norm; no row of the batch holds a value "
       "beyond 1e6");
   EXPECT_EQ(error(0.5),
-            "step 12: the gradient is not finite; lower the learning rate or set train.clip_norm; no row of the batch "
-            "holds a value beyond 1e6");
+            "step 12: the gradient or its square is not finite; lower the learning rate or set train.clip_norm; no row "
+            "of the batch holds a value beyond 1e6");
 }
 
 TEST_F(NonfiniteTest, SaysNothingOfRowsThatAreGone) {
   const DataError gone = nonfinite_error({.step = 3, .loss = 1});
   EXPECT_EQ(gone.place().text(), "");
-  EXPECT_STREQ(gone.what(), "step 3: the gradient is not finite; lower the learning rate or set train.clip_norm");
+  EXPECT_STREQ(gone.what(),
+               "step 3: the gradient or its square is not finite; lower the learning rate or set train.clip_norm");
 }
 
 TEST_F(NonfiniteTest, NamesAState) {
@@ -67,6 +68,13 @@ TEST_F(NonfiniteTest, NamesAState) {
   EXPECT_STREQ(nonfinite_error(args).what(),
                "step 3: the state batch_norm.variance is not finite; normalize the values that this layer reads, or "
                "lower the learning rate");
+}
+
+TEST_F(NonfiniteTest, NamesTheOptimizer) {
+  const NonfiniteArgs args{.step = 3, .loss = 1, .optimizer = true};
+  EXPECT_STREQ(nonfinite_error(args).what(),
+               "step 3: the optimizer's state is not finite; some parameters may never change again: normalize large "
+               "values, or set train.clip_norm");
 }
 
 TEST_F(NonfiniteTest, NamesARowWithAValueThatIsNotFinite) {
@@ -89,9 +97,10 @@ TEST_F(NonfiniteTest, BlamesLargeValuesOnlyWhereAllAreFinite) {
   set(1, kInfinity, 1, 0);
   set(2, 7e6F, 1, 0);
   set(3, 1, kNan, 0);
-  EXPECT_EQ(error(1),
-            "a.csv:2: step 12: the gradient is not finite; features[0] of this row is inf, and 1 more row of the batch "
-            "holds such values; leave such rows out: decode_csv: {allow_nonfinite: false, on_bad_row: skip}");
+  EXPECT_EQ(
+      error(1),
+      "a.csv:2: step 12: the gradient or its square is not finite; features[0] of this row is inf, and 1 more row "
+      "of the batch holds such values; leave such rows out: decode_csv: {allow_nonfinite: false, on_bad_row: skip}");
 }
 
 TEST_F(NonfiniteTest, NamesAFieldOfOneColumnWithoutIndex) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "millrace/trainer/step/step.h"
@@ -61,6 +62,36 @@ void expect_every_value_looked_at(Context& context) {
         values[i] = 0;
         context.copy(model.state(state).data(), values.data(), 2 * sizeof(float));
         context.synchronize();  // before the values, and at last the model, go
+      }
+    }
+  }
+}
+
+void expect_every_slot_looked_at(Context& context, bool normalised) {
+  const Model model = make_model(context, normalised);
+  constexpr int64_t kValues = 5000;
+  std::vector<Tensor> tensors;
+  std::vector<TensorView> slots;
+  for (int i = 0; i < 2; ++i)
+    slots.push_back(tensors.emplace_back(context.device(), TensorSpec{Shape{kValues}}).view());
+  const StateCheck check(model, context.device(), slots);
+  std::vector<float> values(kValues, std::numeric_limits<float>::max());
+  const auto fill = [&](size_t slot) {
+    context.copy(slots[slot].data(), values.data(), kValues * sizeof(float));
+    context.synchronize();
+  };
+  for (size_t slot = 0; slot < 2; ++slot) fill(slot);
+  EXPECT_TRUE(check.slots_finite(context));
+  for (size_t slot = 0; slot < 2; ++slot) {
+    for (const size_t i : {size_t{0}, size_t{kValues - 1}}) {
+      for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+        const float before = std::exchange(values[i], bad);
+        fill(slot);
+        EXPECT_FALSE(check.slots_finite(context)) << slot << ' ' << i;
+        EXPECT_TRUE(finite(context, check)) << "the layers' states";
+        values[i] = before;
+        fill(slot);
+        EXPECT_TRUE(check.slots_finite(context));
       }
     }
   }
@@ -146,11 +177,16 @@ class StateCheckTest : public ::testing::Test {
 
 TEST_F(StateCheckTest, LooksAtEveryValue) { expect_every_value_looked_at(context_); }
 
+TEST_F(StateCheckTest, LooksAtEverySlot) {
+  for (const bool normalised : {false, true}) expect_every_slot_looked_at(context_, normalised);
+}
+
 TEST_F(StateCheckTest, HoldsNothingWithoutStates) {
   const Model model = make_model(context_, false);
   const StateCheck check(model, Device::cpu());
   EXPECT_TRUE(finite(context_, check));
   EXPECT_EQ(check.first(context_), "");
+  EXPECT_TRUE(check.slots_finite(context_));
   EXPECT_EQ(check.bytes(), 0U);
 }
 
@@ -160,6 +196,7 @@ TEST_F(StateCheckTest, IsMadeWhenItIsAskedFor) { expect_look_to_find(context_); 
 class CudaStateCheck : public test::CudaTest {};
 
 TEST_F(CudaStateCheck, LooksAtEveryValue) { expect_every_value_looked_at(context()); }
+TEST_F(CudaStateCheck, LooksAtEverySlot) { expect_every_slot_looked_at(context(), true); }
 TEST_F(CudaStateCheck, SkipsSteps) { expect_steps_to_be_skipped(context()); }
 TEST_F(CudaStateCheck, IsMadeWhenItIsAskedFor) { expect_look_to_find(context()); }
 
