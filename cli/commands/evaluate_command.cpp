@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <concepts>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
@@ -9,6 +10,7 @@
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/rows/class_counts.h"
+#include "millrace/cli/rows/field_values.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/layers/model/model.h"
@@ -29,9 +31,9 @@ device, threads, the batch size by the op of the training (input.shuffle_batch.b
 columns of the fields. With --held-out it reads only the rows that the op hold_out kept from the
 training, from the files of the training unless --data names others; bad rows are left out as in the
 training. If the label was normalised, loss and metrics are for the normalised label, as in the
-training; mae and rmse are given in the label's own unit, too. If the loss weights the rows, loss
-and metrics are weighted, which the result says; take the weight away to count all rows alike:
---set loss.mse.weight=null, with the loss of the training.
+training; mae and rmse are given in the label's own unit, too, and mse in its square. If the loss
+weights the rows, loss and metrics are weighted, which the result says; take the weight away to
+count all rows alike: --set loss.mse.weight=null, with the loss of the training.
 
 EXAMPLES:
   trainer evaluate --model model.safetensors --data "test/*.csv"
@@ -54,6 +56,19 @@ struct EvaluateArguments : ModelArguments {
   }
 };
 
+// Whether a row of the batch counts. `weight` is the field of row weights; empty: all count.
+bool some_row_counts(const RowBlock& batch, const std::string& weight) {
+  const int field = batch.spec().find(weight);
+  if (field < 0) return batch.size() > 0;
+  bool found = false;
+  const auto look = [&](const auto& values) {
+    if constexpr (!std::same_as<decltype(values), const Texts&>)
+      found = found || static_cast<double>(values.front()) != 0;
+  };
+  for (int64_t row = 0; row < batch.size() && !found; ++row) with_values(batch, static_cast<size_t>(field), row, look);
+  return found;
+}
+
 int run_evaluate(const EvaluateArguments& arguments, Session& session) {
   const auto warn = [&](const std::string& text) {
     if (!arguments.quiet) write_to_stderr(cat("warning: ", escape_controls(text), '\n'));
@@ -72,12 +87,20 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
       loss.weight.empty() ? attributed(*loss.loss, &Loss::predictions) : Predictions::unknown;
   ClassCounts classes(prediction_kind(predictions, predictor.model().output().shape.elements()), loss.label);
   const auto began = std::chrono::steady_clock::now();
+  bool counts = false;
   {
     const auto guard = session.signals.while_running([&] { predictor.stop(); });
-    while (const RowBlock* batch = predictor.next()) classes.add(*batch);
+    while (const RowBlock* batch = predictor.next()) {
+      classes.add(*batch);
+      counts = counts || some_row_counts(*batch, loss.weight);
+    }
   }
   if (predictor.stopped()) return exit_code_of_signal(session.signals.received());
-  if (predictor.rows() == 0) warn(arguments.held_out ? "no row of the data was held out" : "the data have no rows");
+  if (predictor.rows() == 0) {
+    warn(arguments.held_out ? "no row of the data was held out" : "the data have no rows");
+  } else if (!counts) {
+    warn(cat("no row counts: ", loss.weight, " is 0 in all of them"));
+  }
   const EvaluationResult result{
       .rows = predictor.rows(),
       .files = predictor.input().files().read.size(),

@@ -68,6 +68,7 @@ TEST_F(EvaluateCommandTest, SaysTheSameAsTheTraining) {
   EXPECT_TRUE(text.out.starts_with("10 rows of 1 file in ")) << text.out;
   EXPECT_NE(text.out.find("\nloss "), std::string::npos) << text.out;
   EXPECT_EQ(text.err, "");
+  EXPECT_NE(run({"evaluate", "--help"}).out.find("own unit, too, and mse in its square"), std::string::npos);
 }
 
 TEST_F(EvaluateCommandTest, TheLogOfATrainingHasItsValidations) {
@@ -124,6 +125,16 @@ TEST_F(EvaluateCommandTest, SaysThatRowsAreWeightedAndHowTheyAreNot) {
   EXPECT_EQ(alike.out.find("weighted"), std::string::npos) << alike.out;
   EXPECT_FALSE(nlohmann::json::parse(with({"--set", "loss.sigmoid_cross_entropy.weight=null", "--json"}).out)
                    .contains("weight"));
+  EXPECT_EQ(alike.err, "");
+  folder_.write("w.csv", "1,0,0\n2,0,0\n3,1,0\n4,1,0\n");
+  const CommandResult none = with({});
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_EQ(none.err, "warning: no row counts: w is 0 in all of them\n");
+  EXPECT_NE(none.out.find("\nloss nan  accuracy nan\n"), std::string::npos) << none.out;
+  EXPECT_EQ(with({"--quiet"}).err, "");
+  EXPECT_EQ(with({"--set", "loss.sigmoid_cross_entropy.weight=null"}).err, "");
+  folder_.write("w.csv", "1,0,0\n2,0,0\n3,1,0\n4,1,0\n1,0,0.5\n");
+  EXPECT_EQ(with({}).err, "") << "a row of the second batch";
 }
 
 TEST_F(EvaluateCommandTest, SaysWherePlugInsKindsComeFrom) {
