@@ -133,7 +133,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       if (!bad.value) out.hint = number_hint(whole, record.bytes, dialect);
       if (out.hint.empty()) out.hint = list_hint(text, field.spec);
       if (is_integer(field.spec) && is_number(text)) {
-        out.hint = cat("set type: float32 or float64 for ", field.spec.name);
+        out.hint = cat("set type: float32 or float64 for ", field.spec.name, ", unless it holds classes or ids");
       }
       break;
     case ValueFault::out_of_range:

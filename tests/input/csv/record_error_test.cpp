@@ -76,9 +76,11 @@ TEST(RecordError, SaysWhatIsWrongWithTheQuotes) {
 
 TEST(RecordError, NamesATypeForNumbersThatAreNotWhole) {
   EXPECT_EQ(error_of("1,1.0,3\n", {.type = "int32"}),
-            "0:3 column 1 (x): expected int32, got \"1.0\"; set type: float32 or float64 for x");
+            "0:3 column 1 (x): expected int32, got \"1.0\"; set type: float32 or float64 for x, unless it holds "
+            "classes or ids");
   EXPECT_EQ(error_of("1,nan,3\n", {.type = "int32"}),
-            "0:3 column 1 (x): expected int32, got \"nan\"; set type: float32 or float64 for x");
+            "0:3 column 1 (x): expected int32, got \"nan\"; set type: float32 or float64 for x, unless it holds "
+            "classes or ids");
   EXPECT_EQ(error_of("1,1.0x,3\n", {.type = "int32"}), "0:3 column 1 (x): expected int32, got \"1.0x\"");
 }
 
