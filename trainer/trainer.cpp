@@ -102,9 +102,6 @@ void Trainer::Impl::build_model() {
   }
   for (const Model::Node& node : model->nodes()) names.push_back(node.name);
   complete_resolved(config, delivery->graph().resolved(), names);
-  for (std::string& warning : model_warnings(config, catalog.layers, model->parameters())) {
-    warnings.push_back(std::move(warning));
-  }
   try {
     step = TrainStep::make({.model = *model,
                             .context = context,
@@ -122,6 +119,8 @@ void Trainer::Impl::build_model() {
     error.set_place(config.loss.spec.place());
     throw;
   }
+  const ModelFacts facts{.parameters = model->parameters(), .prediction = model->output(), .label = step->label()};
+  for (std::string& warning : model_warnings(config, catalog.layers, facts)) warnings.push_back(std::move(warning));
   std::vector<std::string> readers = {config.loss.label, config.loss.weight};
   for (const NamedSpec& field : model->fields()) readers.push_back(field.name);
   std::string unread = warning_of_unread_fields(delivery->graph(), readers);

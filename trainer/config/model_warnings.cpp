@@ -28,23 +28,27 @@ void warn_of_loss(const Config& config, const LayerCatalog& kinds, std::vector<s
                          " takes what comes before it and applies ", function, " itself: leave it out"));
 }
 
-// The kinds of metrics that take logits, or else numbers, and need no options: for a hint.
-std::string metrics_of(const MetricRegistry& metrics, bool logits) {
+// For a hint: the kinds of metrics that take logits, or else numbers, need no options, and fit the model and its label.
+std::string metrics_of(const MetricRegistry& metrics, bool logits, const ModelFacts& facts) {
   std::vector<std::string> out;
   for (const auto& [kind, entry] : metrics.entries()) {
     try {
       const Spec no_options = Spec::map(Place{});
       const auto metric = metrics.make({kind, no_options}, no_options);
       const Predictions taken = attributed(*metric, &Metric::predictions);
-      if (logits ? are_logits(taken) : taken == Predictions::numbers) out.push_back(kind);
+      if (logits ? !are_logits(taken) : taken != Predictions::numbers) continue;
+      attributed(*metric, [&] { metric->check(facts.prediction, facts.label); });
+      out.push_back(kind);
     } catch (const Error&) {
       continue;
     }
   }
-  return join(out, " or ");
+  if (out.empty()) return "leave them out";
+  return cat(join(out, " or "), logits ? " tell how often they are right" : " tell how near they are");
 }
 
-void warn_of_metrics(const Config& config, const LayerCatalog& kinds, std::vector<std::string>& warnings) {
+void warn_of_metrics(const Config& config, const LayerCatalog& kinds, const ModelFacts& facts,
+                     std::vector<std::string>& warnings) {
   if (config.loss.loss == nullptr) return;
   const Predictions trained = attributed(*config.loss.loss, &Loss::predictions);
   std::vector<std::string> of_logits, of_numbers;
@@ -54,14 +58,14 @@ void warn_of_metrics(const Config& config, const LayerCatalog& kinds, std::vecto
     if (taken == Predictions::numbers) of_numbers.push_back(one.name);
   }
   if (trained == Predictions::numbers && !of_logits.empty()) {
-    warnings.push_back(
-        cat("metrics: the predictions are numbers under the loss ", config.loss.kind, ", and ", join(of_logits),
-            " would take them for logits of classes: ", metrics_of(kinds.metrics, false), " tell how near they are"));
+    warnings.push_back(cat("metrics: the predictions are numbers under the loss ", config.loss.kind, ", and ",
+                           join(of_logits),
+                           " would take them for logits of classes: ", metrics_of(kinds.metrics, false, facts)));
   }
   if (are_logits(trained) && !of_numbers.empty()) {
     warnings.push_back(cat("metrics: the predictions are logits under the loss ", config.loss.kind, ", and ",
-                           join(of_numbers), " would compare them with the labels: ", metrics_of(kinds.metrics, true),
-                           " tell how often they are right"));
+                           join(of_numbers),
+                           " would compare them with the labels: ", metrics_of(kinds.metrics, true, facts)));
   }
 }
 
@@ -87,12 +91,11 @@ void warn_of_patterns(const Config& config, const LayerCatalog& kinds, std::span
 
 }  // namespace
 
-std::vector<std::string> model_warnings(const Config& config, const LayerCatalog& kinds,
-                                        std::span<const Parameter> parameters) {
+std::vector<std::string> model_warnings(const Config& config, const LayerCatalog& kinds, const ModelFacts& facts) {
   std::vector<std::string> warnings;
   warn_of_loss(config, kinds, warnings);
-  warn_of_metrics(config, kinds, warnings);
-  warn_of_patterns(config, kinds, parameters, warnings);
+  warn_of_metrics(config, kinds, facts, warnings);
+  warn_of_patterns(config, kinds, facts.parameters, warnings);
   return warnings;
 }
 

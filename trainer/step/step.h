@@ -109,6 +109,8 @@ class TrainStep {
   // The state that run() or look() found last, such as "batch_norm.variance".
   const std::string& state_not_finite() const { return state_not_finite_; }
 
+  // One row of the label as the loss reads it.
+  const TensorSpec& label() const { return fields_.label(); }
   // Batches taken, and updates made.
   uint64_t steps() const { return steps_; }
   uint64_t updates() const { return updates_; }

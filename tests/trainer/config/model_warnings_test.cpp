@@ -11,9 +11,10 @@
 namespace millrace {
 namespace {
 
-// Of a configuration with these keys alone.
+// Of a configuration with these keys alone. The label has the shape of the prediction, or is one class.
 std::vector<std::string> warnings_of(const std::string& yaml, const std::vector<Parameter>& parameters = {},
-                                     const LayerCatalog& kinds = LayerCatalog::builtin()) {
+                                     const LayerCatalog& kinds = LayerCatalog::builtin(), const Shape& prediction = {1},
+                                     bool one_class = false) {
   Config config;
   config.resolved = parse_yaml(yaml, "t.yaml");
   if (const Spec* loss = config.resolved.find("loss")) {
@@ -27,7 +28,10 @@ std::vector<std::string> warnings_of(const std::string& yaml, const std::vector<
       config.metrics.push_back({wanted.kind, kinds.metrics.make(wanted, item)});
     }
   }
-  return model_warnings(config, kinds, parameters);
+  ModelFacts facts{.parameters = parameters, .prediction = {prediction, DType::f32}, .label = {}};
+  facts.label.shape = one_class ? Shape{1} : prediction;
+  if (config.loss.loss != nullptr) facts.label.dtype = config.loss.loss->label(facts.prediction).dtype;
+  return model_warnings(config, kinds, facts);
 }
 
 std::vector<std::string> warnings(const std::string& model, const std::string& loss) {
@@ -44,8 +48,10 @@ TEST(ModelWarnings, ALossThatAppliesTheLastLayerItself) {
 }
 
 TEST(ModelWarnings, MetricsOfAnotherSortThanTheLoss) {
-  const auto of = [](const std::string& loss, const std::string& metrics) {
-    return warnings_of("loss: " + loss + "\nmetrics: " + metrics + "\n");
+  const auto of = [](const std::string& loss, const std::string& metrics, const Shape& prediction = {1},
+                     bool one_class = false) {
+    return warnings_of("loss: " + loss + "\nmetrics: " + metrics + "\n", {}, LayerCatalog::builtin(), prediction,
+                       one_class);
   };
   EXPECT_EQ(
       of("{huber: {delta: 2}}", "[r2, accuracy, f1]"),
@@ -54,7 +60,15 @@ TEST(ModelWarnings, MetricsOfAnotherSortThanTheLoss) {
   EXPECT_EQ(of("hinge", "[accuracy, mse, {top_k: {k: 2}}]"),
             std::vector<std::string>{
                 "metrics: the predictions are logits under the loss hinge, and mse would compare "
-                "them with the labels: accuracy, auc, f1, precision, recall or top_k tell how often they are right"});
+                "them with the labels: accuracy, auc, f1, precision or recall tell how often they are right"});
+  // Only those that fit the model and its label.
+  EXPECT_EQ(of("softmax_cross_entropy", "[mse]", {9}, true),
+            std::vector<std::string>{
+                "metrics: the predictions are logits under the loss softmax_cross_entropy, and mse would compare them "
+                "with the labels: accuracy, f1, precision, recall or top_k tell how often they are right"});
+  EXPECT_EQ(of("sigmoid_cross_entropy", "[mse, r2]", {9}),
+            std::vector<std::string>{"metrics: the predictions are logits under the loss sigmoid_cross_entropy, and "
+                                     "mse and r2 would compare them with the labels: leave them out"});
 }
 
 TEST(ModelWarnings, KnowTheSortOfEveryKind) {
