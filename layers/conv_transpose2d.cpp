@@ -21,7 +21,8 @@ struct ConvTranspose2dOptions {
     o.required("kernel", window.kernel, "size of the windows");
     o.optional("stride", window.stride, "pixels of the output from one window to the next");
     o.optional("padding", window.padding,
-               "what is cut off the output: valid cuts nothing, same cuts it to the input's size times the stride");
+               "what is cut off the output: valid cuts nothing, same cuts it to the input's size times the stride, an "
+               "odd pixel at the end");
     o.optional("dilation", window.dilation, "pixels between neighbours in a window");
     o.optional("groups", groups, {.min = 1, .max = 1 << 20}, "parts of the channels that do not mix");
     o.optional("activation", activation, "applied to the output");

@@ -176,7 +176,7 @@ struct UpdateOptions {
     }
     o.optional("schedule", schedule, "how the rate changes from update to update");
     o.optional("weight_decay", weight_decay, {.min = 0, .max = rates.max},
-               "how strongly parameters are pulled towards 0");
+               "how strongly parameters are pulled towards 0; clipping leaves that alone");
     o.optional("no_decay", no_decay, "the names of parameters without weight decay: * is any text, as in *.bias");
     o.used_as("no_decay", OptionUse::parameters);
   }

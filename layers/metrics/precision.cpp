@@ -9,7 +9,7 @@ class PrecisionMetric final : public ClassCountsMetric {
  public:
   static constexpr std::string_view kDoc =
       "the share of right rows among those predicted as a class: as yes (above 0) with one logit, else the mean over "
-      "the classes that occur";
+      "the classes that occur in labels or predictions; 0 / 0 is 0";
 
   PrecisionMetric()
       : ClassCountsMetric("precision", [](const ClassCounts& c) { return quotient(c.right, c.predicted); }) {}

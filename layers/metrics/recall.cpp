@@ -9,7 +9,7 @@ class Recall final : public ClassCountsMetric {
  public:
   static constexpr std::string_view kDoc =
       "the share of right rows among those labelled as a class: as yes with one logit, else the mean over the classes "
-      "that occur";
+      "that occur in labels or predictions; 0 / 0 is 0";
 
   Recall() : ClassCountsMetric("recall", [](const ClassCounts& c) { return quotient(c.right, c.labelled); }) {}
 };

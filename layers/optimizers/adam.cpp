@@ -9,7 +9,8 @@ class Adam final : public AdamOptimizer {
  public:
   using Options = AdamOptions;
   static constexpr std::string_view kDoc =
-      "Adam: running means of gradients and of their squares; weight decay is a part of the gradient";
+      "Adam: running means of gradients and of their squares, corrected for their start at 0; weight decay is a part "
+      "of the gradient";
 
   explicit Adam(const Options& options) : AdamOptimizer(options, WeightDecay::coupled) {}
 };

@@ -79,7 +79,8 @@ class Step final : public WarmedShape {
       Warmup::declare(o);
     }
   };
-  static constexpr std::string_view kDoc = "the rate times factor after each `every` updates";
+  static constexpr std::string_view kDoc =
+      "the rate times factor after each `every` updates, counted from the end of the warm-up";
   explicit Step(const Options& options) : WarmedShape(options), options_(options) {}
 
  private:
@@ -102,7 +103,7 @@ class Exponential final : public WarmedShape {
       Warmup::declare(o);
     }
   };
-  static constexpr std::string_view kDoc = "the rate times decay^(update / every)";
+  static constexpr std::string_view kDoc = "the rate times decay^(update / every), counted from the end of the warm-up";
   explicit Exponential(const Options& options)
       : WarmedShape(options), logarithm_(math::log(options.decay)), every_(static_cast<double>(options.every)) {}
 

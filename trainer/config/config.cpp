@@ -166,14 +166,15 @@ void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Confi
 void TrainOptions::declare(OptionReader& o) {
   o.optional("steps", steps, {.min = 0}, "the most steps; 0: nothing is trained; absent: until the data ends");
   o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
-  o.optional(
-      "report_over", report_over,
-      "what a reported loss or metric covers: the last batch, or the window of all batches since the last report");
+  o.optional("report_over", report_over,
+             "what a reported loss or metric covers: the last batch, or the window of all batches since the last "
+             "report, without those skipped for their loss or a state");
   o.optional("accumulate", accumulate, {.min = 1},
-             "batches that make one update, as if they were one batch; only batch_norm sees each by itself");
+             "batches that make one update, as if they were one batch; only batch_norm sees each by itself; batches "
+             "left over at the end make one, too");
   const Range limit{.min = 1e-30};  // not 0 as a float either
   o.optional("clip_norm", clip_norm, limit,
-             "the largest norm of all gradients together; larger ones are scaled down to it");
+             "the largest norm of all gradients together; larger ones are scaled down to it, after clip_value");
   o.optional("clip_value", clip_value, limit, "the largest absolute value of a gradient");
   o.optional(
       "on_nonfinite", on_nonfinite,
