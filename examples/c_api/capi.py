@@ -60,8 +60,8 @@ def texts(values):
 
 
 def pointers(*arrays):
-    """The addresses of the values of each field."""
-    return (c_void_p * len(arrays))(*[ctypes.addressof(values) for values in arrays])
+    """The addresses of the values of each field. The result keeps the arrays alive, which plain addresses would not."""
+    return (c_void_p * len(arrays))(*[ctypes.cast(values, c_void_p) for values in arrays])
 
 
 def add_rows(catalog, kind, rows, fields, values):

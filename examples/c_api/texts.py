@@ -33,9 +33,9 @@ call("trainer_run", trainer, None, None)
 call("trainer_network", trainer, byref(network))
 
 # None is a missing text. Every row has an output for each class.
-new_weights, new_colours = floats([1.5, 1.2, 0.1]), texts(["green", "yellow", None])
 outputs, classes, probabilities = (ctypes.c_float * 9)(), (c_int64 * 3)(), (ctypes.c_double * 9)()
-call("network_predict", network, pointers(new_weights, new_colours), c_int64(3), outputs)
+rows = pointers(floats([1.5, 1.2, 0.1]), texts(["green", "yellow", None]))
+call("network_predict", network, rows, c_int64(3), outputs)
 call("network_answer", network, outputs, c_int64(3), classes, probabilities)
 for row, number in enumerate(classes):
     text = library.millrace_network_class(network, number).decode()
