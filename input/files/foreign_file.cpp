@@ -47,7 +47,8 @@ constexpr Signature kSignatures[] = {
     {"Obj\x01", "is in the Avro format", "write it as CSV first"},
     {"\x89HDF", "is in the HDF5 format", "write it as CSV first"},
     {"\x93NUMPY", "is a NumPy array",
-     "write it as CSV first: numpy.savetxt(\"data.csv\", numpy.load(FILE), delimiter=\",\")"},
+     "write it as CSV first: a = numpy.load(FILE); numpy.savetxt(\"data.csv\", a.reshape(len(a), -1), "
+     "delimiter=\",\")"},
     {"\x80\x02", "is a Python pickle", kFromPickle},
     {"\x80\x03", "is a Python pickle", kFromPickle},
     {"\x80\x04", "is a Python pickle", kFromPickle},
@@ -79,7 +80,9 @@ constexpr Signature kSignatures[] = {
 
 ForeignFile compressed(const Compression& by, std::string_view start, bool from_pipe) {
   std::string remedy = cat("decompress it first: ", by.program, " FILE > data.csv");
-  if (from_pipe) remedy += cat("; or read standard input: ", by.program, " FILE | trainer .. with files: \"-\"");
+  if (from_pipe) {
+    remedy += cat("; or read standard input: ", by.program, " FILE | trainer .. with files: \"-\" or --data -");
+  }
   return {.what = cat("is compressed by ", by.name),
           .remedy = std::move(remedy),
           .certain = by.name != "bzip2" || start.find("1AY&SY") == 4};
@@ -94,7 +97,7 @@ ForeignFile zipped(std::string_view start, bool from_pipe) {
   }
   if (name.ends_with(".npy")) {
     return {"is an archive of NumPy arrays (.npz)",
-            "write them as CSV first: numpy.savetxt(\"data.csv\", numpy.load(FILE)[NAME].reshape(ROWS, -1), "
+            "write them as CSV first: a = numpy.load(FILE)[NAME]; numpy.savetxt(\"data.csv\", a.reshape(len(a), -1), "
             "delimiter=\",\")",
             true};
   }
@@ -102,7 +105,7 @@ ForeignFile zipped(std::string_view start, bool from_pipe) {
     return {"is a workbook (.xlsx, .ods)", std::string(kFromWorkbook), true};
   }
   std::string remedy = "extract it first: unzip FILE";
-  if (from_pipe) remedy += "; or, if there is one file in it: unzip -p FILE | trainer .. with files: \"-\"";
+  if (from_pipe) remedy += "; or, if there is one file in it: unzip -p FILE | trainer .. with files: \"-\" or --data -";
   return {"is a zip archive", std::move(remedy), true};
 }
 
@@ -133,10 +136,11 @@ std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe) 
     }
   }
   if (is_idx(start)) {
-    return ForeignFile{"is in the IDX format, as MNIST is",
-                       "write it as CSV first: numpy.savetxt(\"data.csv\", numpy.c_[numpy.fromfile(LABELS, \"u1\", "
-                       "offset=8), numpy.fromfile(IMAGES, \"u1\", offset=16).reshape(-1, 784)], \"%d\", \",\")",
-                       true};
+    return ForeignFile{
+        "is in the IDX format, as MNIST is",
+        "write it as CSV first: a = numpy.fromfile(LABELS, \"u1\", offset=8); numpy.savetxt(\"data.csv\", "
+        "numpy.c_[a, numpy.fromfile(IMAGES, \"u1\", offset=16).reshape(len(a), -1)], \"%d\", \",\")",
+        true};
   }
   if (const size_t zero = start.find('\0'); zero < 2 && every_other_is_zero(start.substr(zero))) {
     return ForeignFile{"has NUL bytes, as UTF-16 has",

@@ -54,7 +54,8 @@ std::string folder_of(std::string_view pattern, FileSystem& files) {
 std::string foreign_hint(std::string_view pattern) {
   if (pattern.starts_with('~')) return "~ is not a folder here: write the whole path";
   if (pattern.find("://") != pattern.npos) {
-    return "only local files are read: download it first, or pipe it: curl .. | trainer .. with files: \"-\"";
+    return "only local files are read: download it first, or pipe it: curl .. | trainer .. with files: \"-\" or "
+           "--data -";
   }
   if (pattern.find("**") != pattern.npos) {
     return "** matches in one folder, as * does: write a pattern for each depth, files: [\"*.csv\", \"*/*.csv\"]";

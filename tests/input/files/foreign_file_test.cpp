@@ -15,7 +15,7 @@ std::string hint(std::string_view start, bool from_pipe = true) {
 TEST(ForeignFile, CompressedFilesCanBePiped) {
   EXPECT_EQ(hint("\x1f\x8b\x08"),
             "the file is compressed by gzip: decompress it first: zcat FILE > data.csv; or read standard input: zcat "
-            "FILE | trainer .. with files: \"-\"");
+            "FILE | trainer .. with files: \"-\" or --data -");
   EXPECT_EQ(hint("BZh91AY&SY", false), "the file is compressed by bzip2: decompress it first: bzcat FILE > data.csv");
   EXPECT_EQ(hint("\x28\xb5\x2f\xfd", false),
             "the file is compressed by zstd: decompress it first: zstdcat FILE > data.csv");
@@ -31,9 +31,11 @@ std::string zip_of(std::string_view name) {
 
 TEST(ForeignFile, ArchivesAreToldByTheirFirstMember) {
   EXPECT_EQ(hint(zip_of("train.csv"), false), "the file is a zip archive: extract it first: unzip FILE");
-  EXPECT_NE(hint(zip_of("train.csv")).find("unzip -p FILE | trainer .. with files: \"-\""), std::string::npos);
-  EXPECT_TRUE(
-      hint(zip_of("images.npy")).starts_with("the file is an archive of NumPy arrays (.npz): write them as CSV"));
+  EXPECT_NE(hint(zip_of("train.csv")).find("unzip -p FILE | trainer .. with files: \"-\" or --data -"),
+            std::string::npos);
+  EXPECT_EQ(hint(zip_of("images.npy")),
+            "the file is an archive of NumPy arrays (.npz): write them as CSV first: a = numpy.load(FILE)[NAME]; "
+            "numpy.savetxt(\"data.csv\", a.reshape(len(a), -1), delimiter=\",\")");
   for (const char* name : {"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml", "mimetype"}) {
     EXPECT_EQ(hint(zip_of(name)), "the file is a workbook (.xlsx, .ods): save a sheet of it as CSV first") << name;
   }
@@ -42,16 +44,16 @@ TEST(ForeignFile, ArchivesAreToldByTheirFirstMember) {
 
 TEST(ForeignFile, WhatHoldsDataIsWrittenAsCsv) {
   EXPECT_EQ(hint("\0\0\x08\x03\0\0\xea\x60\0\0\0\x1c"sv),
-            "the file is in the IDX format, as MNIST is: write it as CSV first: numpy.savetxt(\"data.csv\", "
-            "numpy.c_[numpy.fromfile(LABELS, \"u1\", offset=8), numpy.fromfile(IMAGES, \"u1\", "
-            "offset=16).reshape(-1, 784)], \"%d\", \",\")");
+            "the file is in the IDX format, as MNIST is: write it as CSV first: a = numpy.fromfile(LABELS, \"u1\", "
+            "offset=8); numpy.savetxt(\"data.csv\", numpy.c_[a, numpy.fromfile(IMAGES, \"u1\", "
+            "offset=16).reshape(len(a), -1)], \"%d\", \",\")");
   EXPECT_TRUE(hint("\0\0\x08\x01\0"sv).starts_with("the file is in the IDX format"));
   EXPECT_EQ(hint("PAR1\x15\x04"),
             "the file is in the Parquet format: write it as CSV first: pandas.read_parquet(FILE).to_csv(\"data.csv\", "
             "index=False)");
   EXPECT_EQ(hint("\x93NUMPY\x01"),
-            "the file is a NumPy array: write it as CSV first: numpy.savetxt(\"data.csv\", numpy.load(FILE), "
-            "delimiter=\",\")");
+            "the file is a NumPy array: write it as CSV first: a = numpy.load(FILE); numpy.savetxt(\"data.csv\", "
+            "a.reshape(len(a), -1), delimiter=\",\")");
   EXPECT_TRUE(hint("\x80\x04\x95").starts_with("the file is a Python pickle: write it as CSV first"));
   EXPECT_TRUE(hint("\xd0\xcf\x11\xe0\xa1").starts_with("the file is a workbook (.xls)"));
 }

@@ -96,7 +96,7 @@ TEST_F(MatchFilesTest, SaysWhatThereIsWhereNothingMatches) {
             "c.yaml:2:9: no file matches \"~/d/*.csv\"; ~ is not a folder here: write the whole path");
   EXPECT_EQ(error({"s3://d/a.csv"}),
             "c.yaml:2:9: no file matches \"s3://d/a.csv\"; only local files are read: download it first, or pipe it: "
-            "curl .. | trainer .. with files: \"-\"");
+            "curl .. | trainer .. with files: \"-\" or --data -");
   EXPECT_EQ(error({"x/**/*.csv"}),
             "c.yaml:2:9: no file matches \"x/**/*.csv\"; ** matches in one folder, as * does: write a pattern for each "
             "depth, files: [\"*.csv\", \"*/*.csv\"]");
