@@ -123,8 +123,8 @@ struct Port {
   std::shared_ptr<const TextColumns> text = nullptr;  // of an op that decodes text in columns: where its rows come from
 };
 
-// Which rows are wanted if an op divides them in two: those to train on, those held out, or all of them.
-enum class Side : uint8_t { trained, held_out, all };
+// Which rows are wanted if an op divides them in two. If all are, the graph is built without the op.
+enum class Side : uint8_t { trained, held_out };
 
 // If bad rows stay among the others (GraphArgs::bad_rows_stay), the op that decodes text gives rows this field of one
 // text: why the row is bad; empty if it is good. The other fields of a bad row have what could be read, else nothing.

@@ -27,7 +27,7 @@ Validation::Validation(const ValidationArgs& args)
 
 PassArgs Validation::pass_args() const {
   if (!options_.input.is_null()) return {.input = options_.input, .registry = args_.registry};
-  if (options_.held_out) return {.input = args_.config.input, .registry = args_.registry, .side = Side::held_out};
+  if (options_.held_out) return {.input = args_.config.input, .registry = args_.registry, .held_out = true};
   return {
       .input = args_.config.input, .registry = args_.registry, .files = *args_.config.node("validation").find("files")};
 }

@@ -45,7 +45,6 @@ class HoldOut final : public Transform {
   }
 
   void apply(Chunk& chunk) const override {
-    if (side_ == Side::all) return;
     const bool wanted = side_ == Side::held_out;
     keep_if(chunk, this, name_, [&](int64_t row) { return is_held_out(chunk.rows.id(row)) == wanted; });
   }

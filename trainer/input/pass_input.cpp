@@ -31,7 +31,7 @@ class PassMaker {
     nodes_ = read_graph_list(args_.input, args_.registry, resolved_);
     kept_.assign(nodes_.size(), true);
     for (size_t i = 0; i < nodes_.size(); ++i) options_.push_back(written_options(nodes_[i]));
-    if (args_.side == Side::held_out) find_divider();
+    if (args_.held_out) find_divider();
     for (size_t i = 0; i < nodes_.size(); ++i) change(i);
     if (args_.files && !has_files_) throw no_files();
     if (args_.wanted) choose_fields();
@@ -69,6 +69,7 @@ class PassMaker {
 
   void change(size_t index) {
     GraphNode& node = nodes_[index];
+    if (!args_.held_out && option_of(node, OptionUse::held_out) != nullptr) kept_[index] = false;
     // After the op that holds rows out, row numbers count only the training's rows.
     const bool stays = node.row_buffer != nullptr && !args_.files && index < divider_ &&
                        attributed(*node.row_buffer, &RowBuffer::picks_by_number);
@@ -76,7 +77,7 @@ class PassMaker {
     if (node.batch_buffer != nullptr && node.kind != kBatchKind) batch_in_order(index);
     for (const OptionInfo& info : node.options) {
       // A pass over held-out rows keeps the training's rule for bad rows.
-      const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || args_.side != Side::held_out);
+      const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || !args_.held_out);
       if (changes) change_option(index, info);
     }
     const OptionInfo* files = node.names != nullptr && args_.files ? option_of(node, OptionUse::files) : nullptr;
@@ -271,7 +272,7 @@ class PassMaker {
   }
 
   void emit() {
-    out_.side = args_.side;
+    out_.held_out = args_.held_out;
     out_.bad_rows_stay = args_.bad_rows_stay;
     out_.list = Spec::list(args_.input.place());
     out_.list.set_path(args_.input.path());
@@ -300,14 +301,14 @@ class PassMaker {
   std::vector<Spec> options_;  // as written, then changed; without name and from
   std::vector<bool> kept_;
   bool has_files_ = false;
-  size_t divider_ = SIZE_MAX;  // with Side::held_out: the op that holds rows out
+  size_t divider_ = SIZE_MAX;  // with PassArgs::held_out: the op that holds rows out
   PassInput out_;
 };
 
 }  // namespace
 
 std::function<void(const BadRow&)> PassInput::on_bad_row() const {
-  if (side == Side::held_out) return {};
+  if (held_out) return {};
   return [](const BadRow& bad) { throw DataError(bad.reason, bad.place, "a pass needs every row: repair the data"); };
 }
 
@@ -319,7 +320,7 @@ InputGraph PassInput::build(const OpRegistry& registry, uint64_t seed, const std
                                     .registry = registry,
                                     .seed = seed,
                                     .config_file = config_file,
-                                    .side = side,
+                                    .side = held_out ? Side::held_out : Side::trained,
                                     .bad_rows_stay = bad_rows_stay});
     if (const std::string endless = graph.endless_source(); !endless.empty()) {
       throw list.error(cat("the data of ", endless, " never end, but they are to be read once"),

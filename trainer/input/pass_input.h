@@ -9,10 +9,10 @@
 // - buffers of rows (a window, repeat, ...) are left out; those that pick rows by number (take, skip) stay, unless
 //   other files are read; the one that makes batches becomes `batch`, which also gives the rows of the last,
 //   smaller batch;
-// - transforms stay.
-// A pass over the rows that a training held out (Side::held_out) leaves out the bad rows that the training left out,
-// and every buffer after the op that holds rows out, even one that picks rows by number.
-// Ops keep names, places and paths, so errors are about the list as it was written.
+// - transforms stay, but for an op that holds rows out.
+// A pass over the rows that a training held out (PassArgs::held_out) keeps that op. It leaves out the bad rows that the
+// training left out, and every buffer after the op that holds rows out, even one that picks rows by number. Ops keep
+// names, places and paths, so errors are about the list as it was written.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,8 @@ struct PassArgs {
   std::vector<std::string> source_fields = {};
   // Fields that the data need not have. Transforms that concern them, and no wanted field, are left out.
   std::vector<std::string> unwanted = {};
-  // Which rows are read if an op holds some out: all, or those that are held out.
-  Side side = Side::all;
+  // Only the rows that an op of the training holds out are read.
+  bool held_out = false;
   // Columns of the text that come with each row, as the texts of the field kKept.
   std::vector<std::string> keep = {};
   Place keep_place = {};       // of errors about these
@@ -50,12 +50,11 @@ struct PassArgs {
 inline constexpr std::string_view kKept = "(kept)";
 
 struct PassInput {
-  // build_input() for the list and the side. Throws ConfigError, too, when the data never end or an op would write a
-  // file.
+  // build_input() for the list. Throws ConfigError, too, when the data never end or an op would write a file.
   InputGraph build(const OpRegistry& registry, uint64_t seed = 0, const std::string& config_file = {}) const;
 
   Spec list;
-  Side side = Side::all;
+  bool held_out = false;       // PassArgs::held_out
   bool bad_rows_stay = false;  // GraphArgs::bad_rows_stay
   // For PipelineOptions::on_bad_row: throws the DataError of a row that an op calls bad. Empty for a pass over held-out
   // rows: these keep the training's own rules.
@@ -72,7 +71,7 @@ struct PassInput {
 };
 
 // Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, if `files` are given
-// and no op names files, if the side held_out is wanted and not exactly one op holds rows out, and if columns are to be
+// and no op names files, if held-out rows are wanted and not exactly one op holds rows out, and if columns are to be
 // kept and no op knows columns.
 PassInput pass_input(const PassArgs& args);
 

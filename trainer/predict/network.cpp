@@ -154,7 +154,6 @@ Answers answers_of(const Config& config, const Model& model, const Catalog& cata
 struct TransformList {
   Spec list;
   OpRegistry registry;
-  Side side;
 };
 
 // The transforms of the saved list, after an op that gives the program's rows. Ops that read or make rows are left out.
@@ -182,13 +181,13 @@ TransformList list_transforms(const ModelFile& file, const Config& config, const
   if (begin > 0) append_given_values(pass.list.items()[begin - 1], registry, transforms);
   // Each reads from the one before it now.
   for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
-  return {std::move(transforms), std::move(registry), pass.side};
+  return {std::move(transforms), std::move(registry)};
 }
 
 RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
                                uint64_t max_bytes) {
   const TransformList made = list_transforms(file, config, catalog, max_bytes);
-  return RowTransforms(InputGraph::build(made.list, made.registry, {.seed = config.seed, .side = made.side}));
+  return RowTransforms(InputGraph::build(made.list, made.registry, {.seed = config.seed}));
 }
 
 Config read_network_config(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {

@@ -29,7 +29,7 @@ PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog
   pass.keep = args.keep;
   pass.keep_place = args.keep_place;
   pass.bad_rows_stay = args.bad_rows_stay;
-  if (args.held_out) pass.side = Side::held_out;
+  pass.held_out = args.held_out;
   if (!args.data.empty()) {
     Spec files = Spec::list(args.data_place);
     for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));

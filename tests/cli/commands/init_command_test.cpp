@@ -87,6 +87,13 @@ TEST_F(InitCommandTest, ClassesOfNumbersAndTextsWithNewData) {
   EXPECT_EQ(evaluation["metrics"]["accuracy"], 1);
   EXPECT_GT(evaluation["rows"], 20);
   EXPECT_LT(evaluation["rows"], 60);
+  const auto with_other_seed = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--model", "c.safetensors", "--set", "input.hold_out.seed=9"});
+    return run(words).exit_code;
+  };
+  EXPECT_EQ(with_other_seed({"evaluate", "--held-out"}), 0);
+  EXPECT_EQ(with_other_seed({"evaluate", "--data", "d.csv"}), 78) << "no row is held out, so nothing heeds it";
+  EXPECT_EQ(with_other_seed({"predict", "--data", "new.csv"}), 78);
 }
 
 TEST_F(InitCommandTest, AmountsAreGivenInTheirOwnUnit) {

@@ -37,16 +37,14 @@ class HoldOutTest : public ::testing::Test {
 };
 
 TEST_F(HoldOutTest, DividesTheRowsInTwo) {
-  const Lines trained = rows(Side::trained), held = rows(Side::held_out), all = rows(Side::all);
-  EXPECT_EQ(all.size(), 200u);
+  const Lines trained = rows(Side::trained), held = rows(Side::held_out);
   EXPECT_GT(held.size(), 25u);
   EXPECT_LT(held.size(), 55u);
   Lines both = trained;
   both.insert(both.end(), held.begin(), held.end());
   std::sort(both.begin(), both.end());
-  Lines sorted = all;
-  std::sort(sorted.begin(), sorted.end());
-  EXPECT_EQ(both, sorted);
+  EXPECT_EQ(both.size(), 200u);
+  EXPECT_EQ(std::adjacent_find(both.begin(), both.end()), both.end()) << "a row on both sides";
 }
 
 TEST_F(HoldOutTest, ATrainingGetsItsRowsWhateverTheThreadsAndTheSummaryCountsTheOthers) {

@@ -426,7 +426,7 @@ TEST_F(PassInputTest, TheSideThatWasHeldOutIsThatOfTheTraining) {
                        "- shuffle_batch: {batch_size: 7, capacity: 50, min_after_dequeue: 9}\n"));
   };
   const auto held = [&](const Spec& written) {
-    const PassInput pass = pass_input({.input = written, .registry = registry_, .side = Side::held_out});
+    const PassInput pass = pass_input({.input = written, .registry = registry_, .held_out = true});
     return rows_of(pass, "label");
   };
   const std::string skip = ", on_bad_row: skip, max_bad_rows: 30, bad_rows_file: b.jsonl";
@@ -444,12 +444,25 @@ TEST_F(PassInputTest, TheSideThatWasHeldOutIsThatOfTheTraining) {
   EXPECT_THROW(rows_of(all, "label"), DataError);
 }
 
+TEST_F(PassInputTest, APassOverEveryRowDoesNotHeedWhatIsHeldOut) {
+  folder_.write("a.csv", "1\n2\n3\n");
+  const auto text = [&](const std::string& op) {
+    return cat(source(folder_.path("a.csv")), "- decode_csv: {fields: {label: {columns: 0}}}\n", op,
+               "- batch: {batch_size: 2}\n");
+  };
+  EXPECT_EQ(pass_of(text("- hold_out: {share: 0.9, seed: 3}\n")), pass_of(text("")));
+  const Spec list = list_of(text("- hold_out: {share: 0.9}\n"));
+  const PassInput pass = pass_input({.input = list, .registry = registry_});
+  EXPECT_EQ(rows_of(pass, "label"), (std::vector<std::string>{"1", "2", "3"}));
+  EXPECT_TRUE(pass.left_out.empty()) << "no row is missing, so there is nothing to tell";
+}
+
 TEST_F(PassInputTest, ExactlyOneOpHoldsRowsOut) {
   folder_.write("a.csv", "1\n2\n");
   const auto error = [&](const std::string& ops) {
     const Spec list = list_of(cat(source(folder_.path("a.csv")), "- decode_csv: {fields: {label: {columns: 0}}}\n", ops,
                                   "- batch: {batch_size: 2}\n"));
-    return error_of<ConfigError>([&] { pass_input({.input = list, .registry = registry_, .side = Side::held_out}); });
+    return error_of<ConfigError>([&] { pass_input({.input = list, .registry = registry_, .held_out = true}); });
   };
   EXPECT_EQ(error(""),
             "c.yaml:1:1: input: the rows that were held out are wanted, but no op holds any out; put hold_out: {share: "
