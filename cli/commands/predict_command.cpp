@@ -137,8 +137,10 @@ void write_predictions(Predictor& predictor, const PredictArguments& arguments, 
   const auto next = [&] {
     try {
       return predictor.next();
-    } catch (const Error&) {
+    } catch (Error& error) {
       bad.tell();
+      const bool of_a_row = error.kind() == ErrorKind::data && error.place().line > 0;
+      if (of_a_row && arguments.bad_rows == "fail") error.set_hint("--bad-rows blank or skip goes on after a bad row");
       throw;
     }
   };

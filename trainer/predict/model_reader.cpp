@@ -46,7 +46,10 @@ Config read_saved_config(const ModelFile& file, const SavedConfigArgs& args, con
     check_items(config);
     return read_config(config, catalog);
   };
-  const auto heeded = [&](const Spec& config) { return args.heeded(read(config)); };
+  const auto heeded = [&](Spec config) {
+    config.erase("save");  // nothing is saved, so it may lack the file that it is to be saved to
+    return args.heeded(read(config));
+  };
   apply_overrides(spec, args.overrides, catalog, {.of = heeded, .hint = args.hint});
   return read(spec);
 }

@@ -45,8 +45,9 @@ Config read_predictor_config(const ModelFile& file, const PredictorArgs& args, c
     Spec out = heeded_of(config, label_history(config, config.input, catalog.ops), keys);
     return out.set("input", pass_of(config, args, catalog).list);
   };
-  const char* const hint = args.judge ? "the data are read once, in order, and every row counts"
-                                      : "the data are read once, in order; for bad rows there is --bad-rows";
+  const char* const hint =
+      args.judge ? "the data are read once, in order, and every row counts"
+                 : "nothing is trained, the data are read once, in order, and for bad rows there is --bad-rows";
   return read_saved_config(file, {.overrides = args.overrides, .heeded = heeded, .hint = hint}, catalog);
 }
 

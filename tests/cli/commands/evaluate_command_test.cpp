@@ -203,9 +203,9 @@ TEST_F(EvaluateCommandTest, SettingsThatAreNotHeededAreAnError) {
     return "exit 78\nerror: --set " + setting +
            ": the setting changes nothing here\nhint: the data are read once, in order, and every row counts\n";
   };
-  for (const char* setting :
-       {"save=n", "train.steps=1", "input.filename_queue.epochs=3", "input.filename_queue.files=x.csv",
-        "input.decode_csv.on_bad_row=skip", "input.batch.threads=3", "input.batch.allow_smaller_final_batch=false"}) {
+  for (const char* setting : {"save=n", "save.optimizer=true", "train.steps=1", "input.filename_queue.epochs=3",
+                              "input.filename_queue.files=x.csv", "input.decode_csv.on_bad_row=skip",
+                              "input.batch.threads=3", "input.batch.allow_smaller_final_batch=false"}) {
     EXPECT_EQ(evaluate(setting), refused(setting));
   }
   for (const char* setting : {"metrics=[auc]", "input.batch.batch_size=3", "input.decode_csv.missing=[none]",

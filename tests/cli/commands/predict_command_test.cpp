@@ -238,6 +238,9 @@ TEST_F(PredictCommandTest, BadRowsAreLeftBlankOrLeftOut) {
   const CommandResult fails = run({"--bad-rows", "fail"});
   EXPECT_EQ(fails.exit_code, 65);
   EXPECT_EQ(fails.err, run({}).err);
+  EXPECT_EQ(fails.err,
+            "error: new.csv:2:3: column 1 (features): expected float32, got \"x\"\n"
+            "hint: --bad-rows blank or skip goes on after a bad row\n");
   const std::string told =
       "2 of 4 rows are bad, the first: new.csv:2: column 1 (features): expected float32, got \"x\"\n";
   const CommandResult blank = run({"--bad-rows", "blank", "--keep", "2"});
@@ -356,8 +359,13 @@ TEST_F(PredictCommandTest, SettingsThatAreNotHeededAreAnError) {
   EXPECT_EQ(result.exit_code, 78);
   EXPECT_EQ(result.err,
             "error: --set input.decode_csv.on_bad_row=skip: the setting changes nothing here\n"
-            "hint: the data are read once, in order; for bad rows there is --bad-rows\n");
-  EXPECT_EQ(run({"--set", "train.steps=3"}).exit_code, 78);
+            "hint: nothing is trained, the data are read once, in order, and for bad rows there is --bad-rows\n");
+  for (const char* setting : {"train.steps=3", "save=n", "save.optimizer=true"}) {
+    const CommandResult other = run({"--set", setting});
+    EXPECT_EQ(other.exit_code, 78);
+    EXPECT_NE(other.err.find(": the setting changes nothing here\nhint: nothing is trained"), std::string::npos)
+        << other.err;
+  }
 }
 
 TEST_F(PredictCommandTest, SaysWhatToDoWhereTheLabelStoodFirst) {
