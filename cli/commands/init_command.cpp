@@ -55,7 +55,8 @@ struct InitArguments {
     c.text("--delimiter", delimiter, "BYTE", "the byte between fields, or tab; found out by default");
     c.number("--look", look, {.least = 1, .most = 1 << 20}, "look at no more than N MiB of the data");
     c.heading("OUTPUT");
-    c.text("--out", out, "FILE", "the configuration to write; - is standard output; DATA.yaml by default");
+    c.text("--out", out, "FILE",
+           "the configuration to write; - is standard output; DATA.yaml in the current folder by default");
     c.flag("--force", force, "replace FILE if it exists already");
   }
   void check(const Command& c) const {

@@ -32,6 +32,7 @@ Formats (a row is its file and line):
          row,class,probability_0,...       with softmax_cross_entropy; of equals the first class
          row,prediction or prediction_0,.. with another loss, and with --raw
   jsonl  {"v":1,"row":"a.csv:3","class":1,"probability":0.93}, or likewise with lists
+There is no class if the model's output is not a number, as after inf in a row.
 The columns of --keep come after the row, in JSON as keys; a name that is taken gets a _ at its end.
 If the label went through a vocabulary, its text comes after the class: row,class,name,probability.
 If it was normalised or mapped, predictions are given as the label was before. --raw does neither.

@@ -177,9 +177,12 @@ class Walker {
     if (at_options_) return options_of(*list.item(found.front()));
     if (found.size() == 1) return *list.item(found.front());
     if (found.empty()) throw error(list, cat(" has no item ", quote(wanted)), nearest_item(list, names, wanted));
-    std::vector<std::string> positions;
-    for (const size_t i : found) positions.push_back(cat(list.path(), '[', i, ']'));
-    throw error(list, cat(" has ", found.size(), " items ", quote(wanted)), cat("write ", join(positions, " or ")));
+    std::vector<std::string> paths;
+    for (const size_t i : found) {
+      const std::string name = given_name(list.items()[i]);
+      paths.push_back(is_name(name) && name != wanted ? cat(list.path(), '.', name) : cat(list.path(), '[', i, ']'));
+    }
+    throw error(list, cat(" has ", found.size(), " items ", quote(wanted)), cat("write ", join(paths, " or ")));
   }
 
   static std::string nearest_item(const Spec& list, std::vector<std::string> names, const std::string& wanted) {

@@ -209,7 +209,7 @@ TEST(Overrides, MistakesNameTheNearest) {
   EXPECT_EQ(rejects("input.csv_raeder.header=true"),
             "--set input.csv_raeder.header=true: input has no item \"csv_raeder\"; did you mean csv_reader?");
   EXPECT_EQ(rejects("input.batch.batch_size=1"),
-            "--set input.batch.batch_size=1: input has 2 items \"batch\"; write input[2] or input[3]");
+            "--set input.batch.batch_size=1: input has 2 items \"batch\"; write input.small or input[3]");
   EXPECT_EQ(rejects("model.dense.units=1"),
             "--set model.dense.units=1: model has 2 items \"dense\"; write model[0] or model[2]");
   EXPECT_EQ(rejects("model[3].units=1"),
