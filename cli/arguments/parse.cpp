@@ -113,7 +113,8 @@ class Parser {
     if (option == nullptr) {
       std::vector<std::string> known;
       for (const Argument& argument : command_->arguments) {
-        if (!argument.is_positional()) known.push_back(argument.name());
+        // Not --help, which every usage error names anyway.
+        if (!argument.is_positional() && argument.read) known.push_back(argument.name());
       }
       throw UsageError(cat("unknown option ", shortened(name)), {}, suggestion(name, known));
     }

@@ -162,7 +162,8 @@ ColumnChoice choose_kind(const DataLook& look, size_t column, bool keep) {
                                    : "");
   }
   if (keep) {
-    throw DataError(cat("--keep ", quote(look.name_of(column)), ": no model can read this column: ", reason));
+    throw DataError(cat("--keep ", quote(look.name_of(column)), ": no model can read this column: ", reason), {},
+                    "leave it out, or make numbers or fewer texts of it in the data first");
   }
   return left_out(codes && facts.texts == 0 ? "codes with leading zeros, too many to be categories" : reason);
 }

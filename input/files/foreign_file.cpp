@@ -135,6 +135,10 @@ std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe) 
       return ForeignFile{std::string(one.what), std::string(one.remedy), one.certain};
     }
   }
+  // A model file begins with a length in binary, then JSON.
+  if (start.substr(0, 32).find("{\"__metadata__\"") == 8) {
+    return ForeignFile{"is a model file", "trainer evaluate and trainer predict use it, by --model", true};
+  }
   if (is_idx(start)) {
     return ForeignFile{
         "is in the IDX format, as MNIST is",

@@ -162,6 +162,7 @@ TEST(CommandsTest, UnknownOptionsNameTheNearest) {
   EXPECT_EQ(usage_error({"check", "--config", "a.yaml", "--pirnt"}), "unknown option --pirnt; did you mean --print?");
   EXPECT_EQ(usage_error({"a.yaml", "--jsn=1"}), "unknown option --jsn; did you mean --json?");
   EXPECT_EQ(usage_error({"input", "a.yaml", "--wholly-different"}), "unknown option --wholly-different");
+  EXPECT_EQ(usage_error({"evaluate", "--keep", "id"}), "unknown option --keep") << "--help is not meant";
 }
 
 TEST(CommandsTest, UnknownSubcommandsNameTheNearest) {

@@ -58,6 +58,13 @@ TEST(ForeignFile, WhatHoldsDataIsWrittenAsCsv) {
   EXPECT_TRUE(hint("\xd0\xcf\x11\xe0\xa1").starts_with("the file is a workbook (.xls)"));
 }
 
+TEST(ForeignFile, ModelFilesAreUsedOtherwise) {
+  EXPECT_EQ(hint("\x40\x05\0\0\0\0\0\0{\"__metadata__\":{"sv),
+            "the file is a model file: trainer evaluate and trainer predict use it, by --model");
+  EXPECT_TRUE(hint("\0\0\x08\x01\0\0\0\0{\"__metadata__\":{"sv).starts_with("the file is a model file"))
+      << "not IDX, whatever its length is";
+}
+
 TEST(ForeignFile, Images) {
   EXPECT_EQ(hint("\x89PNG\r\n\x1a\n"),
             "the file is a PNG image: write images as CSV first, a line for each: its pixels and its label");
