@@ -144,7 +144,7 @@ std::vector<std::string> live_parts(const LiveState& state) {
   add(activity(state));
   if (report.done && *report.done > 0 && *report.done < 1) {
     const double left = report.seconds * (1 - *report.done) / *report.done - state.quiet_seconds;
-    add(format_seconds(std::max(left, 0.0)) + " left");
+    add((left < 1 ? "<1 s" : format_seconds(left)) + " left");
   }
   const std::string step = state.steps ? cat("step ", report.step, '/', *state.steps) : cat("step ", report.step);
   if (!report.done) add(step);

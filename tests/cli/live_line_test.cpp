@@ -87,7 +87,7 @@ TEST_F(LiveLineTest, IsOneLineOfWholePartsAtAnyWidth) {
       const std::vector<std::string> parts = split(line, "  ");
       ASSERT_GE(parts.size(), 2u) << line;
       EXPECT_THAT(parts[0], MatchesRegex("<1%|[0-9]+%"));
-      EXPECT_THAT(parts[1], MatchesRegex("([0-9]+ h [0-9]+ min|[0-9]+ min [0-9]+ s|[0-9.e+]+ s) left"));
+      EXPECT_THAT(parts[1], MatchesRegex("([0-9]+ h [0-9]+ min|[0-9]+ min [0-9]+ s|(<1|[0-9.e+]+) s) left"));
       for (size_t i = 2; i < parts.size(); ++i) {
         EXPECT_THAT(parts[i], MatchesRegex("loss [0-9a-z.+-]+|step [0-9]+|accuracy [0-9.]+|epoch [0-9]+|[0-9]+ rows/s|"
                                            "input wait <?[0-9]+%"));
