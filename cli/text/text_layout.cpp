@@ -68,7 +68,10 @@ std::string folded(std::string_view text, size_t width) {
       const size_t next = line.find_first_not_of(' ', cut);
       if (next == line.npos) break;
       out += cat(std::string_view(line).substr(0, cut), '\n');
-      line = cat(kIndent, std::string_view(line).substr(next));
+      const std::string rest = line.substr(next);
+      // A terminal breaks a word that is too wide, and goes on without an indent.
+      const bool fits = kIndent.size() + columns(std::string_view(rest).substr(0, rest.find(' '))) <= width;
+      line = cat(fits ? kIndent : "", rest);
     }
     out += line;
     if (end < text.size()) out += '\n';

@@ -17,7 +17,7 @@ inline constexpr size_t kPageWidth = 100;
 std::string wrapped(std::string_view text, size_t indent, size_t used);
 
 // The lines of `text`, those that are wider than `width` columns divided between words; what goes on in a further line
-// begins with two blanks. A word that is wider than a line stays whole.
+// begins with two blanks. A word that is wider than a line stays whole, without blanks before it.
 std::string folded(std::string_view text, size_t width);
 
 // As many of `parts`, from the first on, as fit into `width` columns, with two blanks between them.

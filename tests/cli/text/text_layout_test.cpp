@@ -34,8 +34,8 @@ TEST(TextLayoutTest, FoldsBetweenWords) {
   EXPECT_EQ(folded("last batch: 21 rows  loss 0.25", 20), "last batch: 21 rows\n  loss 0.25");
   EXPECT_EQ(folded("a  b", 4), "a  b") << "what fits stays as it is";
   EXPECT_EQ(folded("weights: 0123456789", 12), "weights:\n  0123456789") << "a line may be full";
-  EXPECT_EQ(folded("weights: 0123456789abc end", 12), "weights:\n  0123456789abc\n  end") << "a word stays whole";
-  EXPECT_EQ(folded("  x 0123456789\n", 6), "  x\n  0123456789\n");
+  EXPECT_EQ(folded("weights: 0123456789abc end", 12), "weights:\n0123456789abc\n  end") << "a word stays whole";
+  EXPECT_EQ(folded("  x 0123456789\n", 6), "  x\n0123456789\n");
   EXPECT_EQ(folded("0123456789   \n", 6), "0123456789   \n");
   EXPECT_EQ(folded("", 8), "");
   EXPECT_EQ(folded("\n\n", 8), "\n\n");
