@@ -22,6 +22,7 @@ void plan_inside(Context& context, const std::string& what, FunctionRef<void(con
     try {
       const LibraryCall mark;
       const std::lock_guard lock(planning);
+      require_code_memory();
       plan(dnnl::engine(dnnl::engine::kind::cpu, 0));
     } catch (const dnnl::error& failure) {
       throw InternalError(cat("oneDNN could not plan ", what, ": ",

@@ -10,15 +10,16 @@ namespace millrace::cpu {
 
 // Runs plan(engine), which makes primitives of oneDNN for the engine, with OpenMP limited to one thread, as the
 // primitives will run; only one thread of the process at a time. If oneDNN fails, throws an InternalError that says
-// that oneDNN could not plan `what`.
+// that oneDNN could not plan `what`. Calls require_code_memory() first.
 //
 // The library keeps the primitives that it made in a cache for all threads. It is rarely built for ThreadSanitizer; the
 // lock shows a program that is built for it in which order threads use the cache.
 void plan_inside(Context& context, const std::string& what, FunctionRef<void(const dnnl::engine&)> plan);
 
 // The library writes machine code while it makes a primitive, and for products when one runs for the first time. It
-// does not look whether it got memory for the code. Throws InternalError if the system has no room for as much code as
-// the library writes at once, and DeviceError if the system lets no code be written. Called before both.
+// does not look whether it got memory for the code, or for the description of a primitive. Throws InternalError if the
+// system has no room for as much code as the library writes at once, and DeviceError if the system lets no code be
+// written. Called before each of these.
 void require_code_memory();
 
 // The first of the runs of an object that runs primitives: only in that one the library writes code.

@@ -59,6 +59,29 @@ TEST(OneDnn, IsNotCalledWithoutMemoryForItsCode) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
+// Descriptions of primitives are made before the primitives are, and take memory, too.
+TEST(OneDnn, IsNotAskedForAPlanWithoutMemory) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers reserve most of the address space";
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  plan_inside(context, "nothing", [](const dnnl::engine&) {});  // the executor begins
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit none = {1 << 20, 1 << 20};
+    ::setrlimit(RLIMIT_AS, &none);
+    try {
+      plan_inside(context, "a product", [](const dnnl::engine&) {});
+    } catch (const InternalError& error) {
+      ::_exit(std::string_view(error.what()).starts_with("out of memory: 16777216 bytes") ? 7 : 1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 TEST(OneDnn, SaysWhenItRanOutOfMemory) {
   EXPECT_EQ(status_text(dnnl_out_of_memory), "out of memory");
   EXPECT_EQ(status_text(dnnl_unimplemented), "status 3");
