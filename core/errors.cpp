@@ -81,9 +81,9 @@ void Error::compose() {
 namespace {
 
 template <class E>
-std::exception_ptr make_error(std::string_view who, const char* what, const Place& place) noexcept {
+std::exception_ptr make_error(std::string_view who, std::string_view what, const Place& place) noexcept {
   try {
-    throw E(std::string(who) + (who.empty() ? "" : ": ") + what, place);
+    throw E(cat(who, who.empty() ? "" : ": ", what), place);
   } catch (const Error&) {
     return std::current_exception();
   } catch (...) {
@@ -116,9 +116,9 @@ std::exception_ptr as_error(const std::exception_ptr& exception, std::string_vie
   } catch (const std::bad_alloc&) {
     return make_error<InternalError>(who, "out of memory", place);
   } catch (const std::system_error& refused) {
-    return make_error<IoError>(who, refused.what(), place);
+    return make_error<IoError>(who, what_of(refused), place);
   } catch (const std::exception& other) {
-    return make_error<InternalError>(who, other.what(), place);
+    return make_error<InternalError>(who, what_of(other), place);
   } catch (...) {
     return make_error<InternalError>(who, "an exception of unknown type", place);
   }

@@ -108,6 +108,12 @@ MILLRACE_DECLARE_ERROR(DeviceError, Error);
 // The library broke a promise: a bug in it, or lack of memory.
 MILLRACE_DECLARE_ERROR(InternalError, Error);
 
+// What an exception of others says: their what() may return null.
+inline std::string_view what_of(const std::exception& exception) {
+  const char* const text = exception.what();
+  return text != nullptr ? text : "an exception without a text";
+}
+
 // The exception as an Error: unchanged if it is one, an IoError for what the system refused (std::system_error),
 // otherwise an InternalError; both begin with `who`. `place` is in the configuration: an Error without a place gets it,
 // unless it is about data or files, whose places are there. For exceptions from the code of others.

@@ -58,7 +58,7 @@ millrace_status guarded(millrace_error** out, FunctionRef<void()> body) noexcept
     } catch (const std::bad_alloc&) {
       return give(out, MILLRACE_ERROR_INTERNAL, InternalError("out of memory"));
     } catch (const std::exception& error) {
-      return give(out, MILLRACE_ERROR_INTERNAL, InternalError(error.what()));
+      return give(out, MILLRACE_ERROR_INTERNAL, InternalError(what_of(error)));
     } catch (...) {
       return give(out, MILLRACE_ERROR_INTERNAL, InternalError("an exception of unknown type"));
     }

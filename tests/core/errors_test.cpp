@@ -116,6 +116,12 @@ std::string as_error_text(const Thrown& thrown) {
   }
 }
 
+template <class Base>
+struct Silent : Base {
+  Silent() : Base() {}
+  const char* what() const noexcept override { return nullptr; }
+};
+
 const Place kPlace{"a.yaml", 3, 5};
 
 template <class Thrown>
@@ -156,6 +162,8 @@ TEST(AsError, IsTheErrorOrSaysWhoseItIs) {
   EXPECT_EQ(as_error_text(std::system_error(EAGAIN, std::generic_category())),
             "io: who: Resource temporarily unavailable");
   EXPECT_EQ(as_error_text(5), "internal: who: an exception of unknown type");
+  EXPECT_EQ(as_error_text(Silent<std::exception>()), "internal: who: an exception without a text");
+  EXPECT_EQ(as_error_text(Silent<std::system_error>()), "io: who: an exception without a text");
 }
 
 TEST(Error, SpecialErrorsAreAlsoGeneralOnes) {

@@ -107,7 +107,7 @@ void load_plugin(const std::string& path, Catalog& catalog) {
     error.set_place(place);
     throw;
   } catch (const std::exception& other) {
-    throw ConfigError(cat("the plug-in failed: ", other.what()), place);
+    throw ConfigError(cat("the plug-in failed: ", what_of(other)), place);
   } catch (...) {
     throw ConfigError("the plug-in failed: an exception of unknown type", place);
   }

@@ -35,6 +35,10 @@ TEST(CErrors, EachKindHasAStatus) {
 TEST(CErrors, WhatIsNoErrorOfOursHasOneToo) {
   EXPECT_EQ(status_of([] { throw std::bad_alloc(); }, "out of memory"), MILLRACE_ERROR_INTERNAL);
   EXPECT_EQ(status_of([] { throw std::runtime_error("odd"); }, "odd"), MILLRACE_ERROR_INTERNAL);
+  struct Silent : std::exception {
+    const char* what() const noexcept override { return nullptr; }
+  };
+  EXPECT_EQ(status_of([] { throw Silent(); }, "an exception without a text"), MILLRACE_ERROR_INTERNAL);
   EXPECT_EQ(status_of([] { throw 7; }, "an exception of unknown type"), MILLRACE_ERROR_INTERNAL);
 }
 
