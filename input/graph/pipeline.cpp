@@ -189,8 +189,8 @@ std::optional<double> Pipeline::Impl::share() const {
   if (ended) return 1;
   const std::optional<double> passed = graph.batch_input->share();
   if (!passed || summary.rows == 0) return passed ? std::optional(0.0) : std::nullopt;
-  const auto given = static_cast<double>(summary.rows), held = static_cast<double>(graph.batch_buffer().held());
-  return *passed * given / (given + held);
+  const auto given = static_cast<double>(summary.rows);
+  return *passed * given / (given + static_cast<double>(attributed(graph.batch_buffer(), &BatchBuffer::held)));
 }
 
 uint64_t Pipeline::Impl::waited() const {

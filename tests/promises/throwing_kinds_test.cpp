@@ -67,6 +67,7 @@ class ThrowingKinds : public ::testing::Test {
       RowBlock batch = pipeline.make_slot();
       pipeline.next(batch);
       pipeline.place(batch.id(0));
+      pipeline.share();
       pipeline.next(batch);
       state = pipeline.save();
     }

@@ -484,6 +484,7 @@ class Buffer final : public RowBuffer {
     RowBuffer::set_ahead(rows, threads);
   }
   uint32_t passes() const override { return at("buffer.passes", RowBuffer::passes()); }
+  std::optional<double> share() const override { return at("buffer.share", RowBuffer::share()); }
   int64_t spread() const override { return at("buffer.spread", RowBuffer::spread()); }
   void set_silent(bool silent) override {
     at("buffer.set_silent");
@@ -512,6 +513,7 @@ class Batches final : public BatchBuffer {
   Ahead ahead() const override { return at("batches.ahead", Ahead()); }
   bool begins() const override { return at("batches.begins", BatchBuffer::begins()); }
   int64_t window() const override { return at("batches.window", int64_t{0}); }
+  int64_t held() const override { return at("batches.held", int64_t{0}); }
   int64_t fill(RowBlock& batch) override {
     at("batches.fill");
     batch.clear();

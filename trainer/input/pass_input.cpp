@@ -243,7 +243,9 @@ class PassMaker {
     for (const std::string& column : args_.keep) columns.append(Spec::scalar(column, true, args_.keep_place));
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Spec* fields = kept_[i] && nodes_[i].transform != nullptr ? fields_of(i) : nullptr;
-      std::optional<Spec> texts = fields != nullptr ? nodes_[i].transform->texts_of(columns) : std::nullopt;
+      std::optional<Spec> texts =
+          fields != nullptr ? attributed(*nodes_[i].op, [&] { return nodes_[i].transform->texts_of(columns); })
+                            : std::nullopt;
       if (!texts) continue;
       const std::string& key = option_of(nodes_[i], OptionUse::fields)->name;
       options_[i].find(key)->set(std::string(kKept), *std::move(texts));

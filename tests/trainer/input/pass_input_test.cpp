@@ -95,6 +95,22 @@ class Silent final : public Transform {
   void apply(Chunk&) const override {}
 };
 
+// Throws when it is asked how it would hold columns as texts.
+class Untold final : public Transform {
+ public:
+  struct Options {
+    std::vector<std::string> fields;
+    void declare(OptionReader& o) {
+      o.required("fields", fields, "names");
+      o.used_as("fields", OptionUse::fields);
+    }
+  };
+  static constexpr std::string_view kDoc = "does nothing";
+  explicit Untold(const Options&) {}
+  void apply(Chunk&) const override {}
+  std::optional<Spec> texts_of(Spec) const override { throw 5; }
+};
+
 // Three rows of the fields that its option lists, of zeros.
 class Zeros final : public IndexSource {
  public:
@@ -207,6 +223,14 @@ TEST_F(PassInputTest, ColumnsAreKeptAsTexts) {
   const PassInput wrong = pass_input(args);
   EXPECT_EQ(error_of<ConfigError>([&] { wrong.build(registry_); }),
             cat("--keep: the header of ", folder_.path("a.csv"), " has no column \"nte\"; did you mean note?"));
+}
+
+TEST_F(PassInputTest, AnOpThatThrowsWhereColumnsAreKeptIsNamed) {
+  registry_.add<Untold>("untold");
+  const Spec list = list_of("- zeros: {fields: [a]}\n- untold: {fields: [a]}\n- batch: {batch_size: 2}\n");
+  const std::string error = error_of<InternalError>(
+      [&] { pass_input({.input = list, .registry = registry_, .keep = {"b"}, .keep_place = {"--keep"}}); });
+  EXPECT_TRUE(error.ends_with("untold: an exception of unknown type")) << error;
 }
 
 TEST_F(PassInputTest, ReadsEveryRowOnceInMatchedOrder) {
