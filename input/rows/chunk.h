@@ -139,7 +139,7 @@ class MILLRACE_EXPORT Chunk {
   void reset(const Unit& next);
   // Adds a note after the notes of its row and of the rows before.
   void add(Note note);
-  // Adds an error before row `row`, which is at fault; `place`, if given, says more exactly where.
+  // Adds an error, not null, before row `row`, which is at fault; `place`, if given, says more exactly where.
   void fail(int64_t row, std::exception_ptr error, Place place = {});
   // Adds the error after all rows.
   void fail(std::exception_ptr error, Place place = {}) { fail(rows.size(), std::move(error), std::move(place)); }

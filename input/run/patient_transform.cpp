@@ -71,7 +71,7 @@ class PatientRun {
     chunk_.rows.resize(row_ - begin);
     for (int64_t row = begin; row < row_; ++row) chunk_.rows.copy_row(in_, row, row - begin);
     link_.transform->apply(chunk_);
-    link_.check(chunk_.rows);
+    link_.check(chunk_);
     const auto failed = std::ranges::find(chunk_.notes, Note::Kind::error, &Note::kind);
     for (auto note = chunk_.notes.begin(); note != failed; ++note) add_note(*note, note->row);
     const bool fails = failed != chunk_.notes.end();

@@ -33,8 +33,14 @@ void ChainLink::ask() {
   });
 }
 
-void ChainLink::check(const RowBlock& rows) const {
-  if (rows.size() == 0 || rows.spec() == output.rows) return;
+void ChainLink::check(const Chunk& chunk) const {
+  for (const Note& note : chunk.notes) {
+    if (note.kind == Note::Kind::error && note.error == nullptr) {
+      throw InternalError(cat(name, " gave Chunk::fail() a null pointer for an error"));
+    }
+  }
+  const RowBlock& rows = chunk.rows;
+  if (output.type == PortType::text || rows.size() == 0 || rows.spec() == output.rows) return;
   throw InternalError(
       cat(name, " announced rows of (", output.rows.text(), ") and made rows of (", rows.spec().text(), ")"));
 }
@@ -77,7 +83,7 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
     }
     chunk.fail(std::current_exception());
   }
-  if (link.output.type != PortType::text) link.check(chunk.rows);
+  link.check(chunk);
   finish_notes(chunk, index, link.name);
   const uint64_t bytes = !has_rows && chunk.text != nullptr ? chunk.text->bytes().size() : 0;
   const Clock::time_point end = Clock::now();

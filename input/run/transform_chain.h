@@ -25,8 +25,8 @@ struct ChainLink {
   Ahead ahead = {};
   uint64_t work_bound = 0, note_bytes = 0;
   void ask();
-  // Throws InternalError if the rows are not what the transform announced.
-  void check(const RowBlock& rows) const;
+  // Throws InternalError if the rows are not what the transform announced, or if an error note has no error.
+  void check(const Chunk& chunk) const;
 };
 
 // Memory that a task keeps from chunk to chunk. Used by one task at a time.

@@ -147,6 +147,14 @@ TEST_F(TransformChainTest, RefusesRowsThatWereNotAnnounced) {
   EXPECT_EQ(text_of(failure), "internal: odd announced rows of (x: int64 (1)) and made rows of (y: float32 (1))");
 }
 
+TEST_F(TransformChainTest, RefusesErrorsThatAreNull) {
+  for (const PortType input : {PortType::rows, PortType::text}) {
+    Chunk chunk;
+    EXPECT_EQ(text_of(apply_body(chunk, input, [](Chunk& made) { made.fail(0, nullptr); })),
+              "internal: odd gave Chunk::fail() a null pointer for an error");
+  }
+}
+
 TEST_F(TransformChainTest, GoesByTheLinkWhetherBadRowsStay) {
   RowSpec rows = fake::integer_rows();
   rows.fields.front().name = kRowError;
