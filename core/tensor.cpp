@@ -8,15 +8,25 @@
 
 namespace millrace {
 
-// These tables have the order of DType.
+namespace {
+
+// Where `dtype` is in tables that have the order of DType.
+size_t index_of(DType dtype) {
+  const auto index = static_cast<size_t>(dtype);
+  if (index > static_cast<size_t>(DType::u8)) throw InternalError(cat("there is no DType of the number ", index));
+  return index;
+}
+
+}  // namespace
+
 size_t size_of(DType dtype) {
   constexpr size_t kSizes[] = {4, 8, 4, 8, 1};
-  return kSizes[static_cast<size_t>(dtype)];
+  return kSizes[index_of(dtype)];
 }
 
 std::string_view to_string(DType dtype) {
   constexpr std::string_view kNames[] = {"float32", "float64", "int32", "int64", "uint8"};
-  return kNames[static_cast<size_t>(dtype)];
+  return kNames[index_of(dtype)];
 }
 
 Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}

@@ -21,6 +21,7 @@ namespace millrace {
 
 enum class DType : uint8_t { f32, f64, i32, i64, u8 };
 
+// These throw InternalError for any other number, which code of others may give as a DType.
 MILLRACE_EXPORT size_t size_of(DType dtype);
 // "float32", "int64", ...: the names that configurations use.
 MILLRACE_EXPORT std::string_view to_string(DType dtype);

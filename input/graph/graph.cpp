@@ -26,10 +26,11 @@ bool decodes_text(const GraphNode& node) {
   return node.transform != nullptr && node.ports == std::vector{PortType::text};
 }
 
-// Throws when an op announces two fields of one name.
-void check_names(const std::string& op, const RowSpec& rows) {
+// Throws when an op announces two fields of one name, or one of a type that does not exist.
+void check_fields(const std::string& op, const RowSpec& rows) {
   std::set<std::string_view> names;
   for (const FieldSpec& field : rows.fields) {
+    (void)size_of(field.dtype);
     if (names.insert(field.name).second) continue;
     throw ConfigError(cat(op, " gives two fields that are called ", quote(field.name)), {},
                       "each needs a name of its own");
@@ -134,7 +135,7 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
                                  .sources = graph.sources,
                                  .streams = streams,
                                  .host = &graph.host});
-    check_names(node.name, output.rows);
+    check_fields(node.name, output.rows);
     check_error_field(node.name, output.rows, args.bad_rows_stay);
     if (output.text != nullptr && output.text->format == nullptr) {
       throw InternalError(cat("bind() of ", node.kind, " gives text without a format"));
@@ -168,8 +169,8 @@ void end_with_batches(GraphImpl& graph, const OpRegistry& registry) {
   }
   graph.batch_node = collect_links(graph, graph.nodes.size() - 1, graph.batch_links);
   const GraphNode& buffer = graph.nodes[graph.batch_node];
-  const Ahead own = at_node(buffer, [&] { return buffer.batch_buffer->ahead(); });
-  const Ahead ahead = with_links(own, graph.batch_links, buffer.output.batch_size);
+  const Ahead ahead = at_node(
+      buffer, [&] { return with_links(buffer.batch_buffer->ahead(), graph.batch_links, buffer.output.batch_size); });
   graph.batch_input->set_ahead(ahead.rows, ahead.threads);
 }
 

@@ -1,6 +1,7 @@
 #include "millrace/input/run/transform_chain.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "millrace/core/clock.h"
@@ -27,7 +28,7 @@ void finish_notes(Chunk& chunk, size_t transform, const std::string& name) {
 
 void ChainLink::ask() {
   attributed(name, place, [this] {
-    ahead = transform->ahead();
+    ahead = possible(transform->ahead());
     work_bound = transform->work_bound();
     note_bytes = transform->note_bytes();
   });
@@ -101,7 +102,14 @@ uint64_t spare_blocks(const std::vector<ChainLink>& links) {
   return std::ranges::any_of(links, &ChainLink::patient) ? 3 : 1;
 }
 
+Ahead possible(const Ahead& ahead) {
+  if (ahead.rows >= 0 && ahead.threads >= 0) return ahead;
+  throw std::logic_error(
+      cat("Ahead is ", ahead.rows, " rows and ", ahead.threads, " threads, neither may be negative"));
+}
+
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows) {
+  possible(ahead);
   for (const ChainLink& link : links) {
     ahead.rows += link.ahead.rows * rows;
     // 0 is as many as there are.

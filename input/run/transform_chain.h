@@ -77,7 +77,12 @@ class TransformChain {
 // How many blocks of rows a task holds at most, besides its chunk: the spare one, and two where bad rows stay.
 uint64_t spare_blocks(const std::vector<ChainLink>& links);
 
+// Returns `ahead`, the answer of an op. If a number is negative, throws what attributed() makes an InternalError with
+// the op's name.
+Ahead possible(const Ahead& ahead);
+
 // Adds what the links allow to `ahead`, which is what the op after them allows; a row of a link counts as `rows` rows.
+// Throws as possible() does.
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows = 1);
 
 }  // namespace millrace

@@ -124,8 +124,11 @@ class Connector {
     for (size_t i = 0; i < layers_.size(); ++i) {
       for (size_t k = 0; k < out_.inputs[i].size(); ++k) {
         if (out_.inputs[i][k] != -1 - static_cast<int>(index)) continue;
-        const Wanted wanted =
-            in_layer(layers_[i], [&] { return layers_[i].layer->wants(static_cast<int>(k), dtype_); });
+        const Wanted wanted = in_layer(layers_[i], [&] {
+          const Wanted answer = layers_[i].layer->wants(static_cast<int>(k), dtype_);
+          (void)size_of(answer.dtype);  // throws if there is no such type
+          return answer;
+        });
         if (first != nullptr && wanted.dtype != field.spec.dtype) {
           throw layer_error(layers_[i],
                             cat("it wants the field ", field.name, " as ", to_string(wanted.dtype), ", layer ",

@@ -125,6 +125,7 @@ void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
       check_input_dtypes(node, dtype_);
       Declarations declarations(node.name, dtype_, parameters_, states_);
       node.output = node.layer->build(node.input_specs, declarations);
+      (void)size_of(node.output.dtype);  // throws if there is no such type
     });
   } catch (Error& error) {
     if (!layer.spec.path().empty()) error.add_context(layer.spec.path());

@@ -30,6 +30,12 @@ TEST(DType, HasSizesAndNames) {
   EXPECT_EQ(DTypeOf<int64_t>::value, DType::i64);
 }
 
+TEST(DType, OfAnotherNumberHasNeither) {
+  constexpr auto kOdd = static_cast<DType>(99);
+  EXPECT_THROW((void)size_of(kOdd), InternalError);
+  EXPECT_THROW((void)to_string(kOdd), InternalError);
+}
+
 TEST(Shape, CountsItsElements) {
   EXPECT_EQ(Shape().elements(), 1);
   EXPECT_EQ(Shape().rank(), 0);

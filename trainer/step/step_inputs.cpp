@@ -163,7 +163,9 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   label_ = args.rows.fields[label].tensor();
   const LabelSpec wanted = attributed(*args.loss, [&] {
     args.loss->check(args.model.output(), label_);
-    return args.loss->label(args.model.output());
+    const LabelSpec answer = args.loss->label(args.model.output());
+    (void)size_of(answer.dtype);  // throws if there is no such type
+    return answer;
   });
   label_.dtype = wanted.dtype;
   weighted_ = !args.weight.empty();

@@ -131,6 +131,64 @@ TEST(InputGraph, RefusesAFieldThatOnlyLooksLikeThatOfBadRows) {
   }
 }
 
+// Announces a field of a type that does not exist.
+class Untyped final : public fake::Step {
+ public:
+  explicit Untyped(fake::StepOptions options) : Step(options) {}
+  Port bind(const BindArgs& args) override {
+    Port port = args.inputs.front();
+    port.rows.fields.front().dtype = static_cast<DType>(99);
+    return port;
+  }
+};
+
+TEST(InputGraph, RefusesAFieldOfATypeThatDoesNotExist) {
+  OpRegistry ops = fake::all_kinds();
+  ops.add<Untyped>("untyped");
+  try {
+    InputGraph::build(list({op("integers"), op("untyped"), op("group")}), ops, {.seed = 1});
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_EQ(error.message(), "input[1]: there is no DType of the number 99");
+    EXPECT_TRUE(error.place().known());
+  }
+}
+
+// Lets the source run ahead by fewer rows than none.
+class Behind final : public fake::Step {
+ public:
+  explicit Behind(fake::StepOptions options) : Step(options) {}
+  Ahead ahead() const override { return {-5, 0}; }
+};
+
+// Lets its input run ahead by fewer rows than none.
+class Hold final : public fake::First {
+ public:
+  explicit Hold(const Options& options) : First(options) {}
+  void set_ahead(int64_t, int threads) override { input().set_ahead(-5, threads); }
+};
+
+TEST(InputGraph, RefusesToRunAheadByFewerRowsThanNone) {
+  OpRegistry ops = fake::all_kinds();
+  ops.add<Behind>("behind");
+  ops.add<Hold>("hold");
+  const auto error_with = [&](const Spec& change, const Spec& batch) -> std::string {
+    try {
+      InputGraph::build(list({op("integers"), change, batch}), ops, {.seed = 1});
+    } catch (const InternalError& error) {
+      EXPECT_TRUE(error.place().known());
+      return error.message();
+    }
+    return "no error";
+  };
+  const std::string text = ": Ahead is -5 rows and 0 threads, neither may be negative";
+  EXPECT_EQ(error_with(op("step"), op("group", {{"capacity", of(-5)}})), "group" + text);
+  EXPECT_EQ(error_with(op("behind"), op("group")), "behind" + text);
+  EXPECT_EQ(error_with(op("hold", {{"rows", of(9)}}), op("group")), "hold" + text);
+  EXPECT_EQ(error_with(op("step"), op("group", {{"threads", of(-1)}})),
+            "group: Ahead is 20 rows and -1 threads, neither may be negative");
+}
+
 TEST(InputGraph, CollectsWarnings) {
   const InputGraph graph = build(list({op("integers"), op("group", {{"batch_size", of(13)}})}));
   EXPECT_EQ(graph.warnings(), (std::vector<std::string>{"group: 13 is unlucky"}));

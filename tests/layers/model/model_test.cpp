@@ -229,6 +229,44 @@ TEST_F(ModelTest, RefusesParametersThatItCannotCount) {
   }
 }
 
+// Wants or gives values of a type that does not exist.
+class Untyped final : public Layer {
+ public:
+  struct Options {
+    bool wants = false;
+    void declare(OptionReader& o) { o.optional("wants", wants, "what it wants is of that type, else what it gives"); }
+  };
+  static constexpr std::string_view kDoc = "has an odd type";
+  explicit Untyped(const Options& options) : wants_(options.wants) {}
+  Wanted wants(int, DType model) const override { return {.dtype = wants_ ? kOdd : model}; }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override { return {inputs[0].shape, kOdd}; }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return nullptr; }
+
+ private:
+  static constexpr auto kOdd = static_cast<DType>(99);
+  bool wants_;
+};
+
+TEST_F(ModelTest, RefusesTypesThatDoNotExist) {
+  LayerCatalog catalog = LayerCatalog::builtin();
+  catalog.layers.add<Untyped>("untyped");
+  const auto error_with = [&](bool wants, const std::vector<LayerLine>& before) -> std::string {
+    std::vector<LayerLine> lines = before;
+    lines.push_back({.kind = "untyped", .options = Spec::map().set("wants", wants)});
+    try {
+      build_model(context_, lines, features(Shape{3}), DType::f32, 23, catalog);
+    } catch (const InternalError& error) {
+      EXPECT_TRUE(error.place().known());
+      return error.message();
+    }
+    return "no error";
+  };
+  const std::string text = "layer untyped: there is no DType of the number 99";
+  EXPECT_EQ(error_with(true, {}), text) << "of a field";
+  EXPECT_EQ(error_with(true, kMlp), "model[2].untyped: " + text) << "of a layer's output";
+  EXPECT_EQ(error_with(false, {}), "model[0].untyped: " + text);
+}
+
 TEST_F(ModelTest, IsMovable) {
   Model model = build(kMlp, features(Shape{5}));
   const std::vector<double> before = read_values(model.parameter(0));

@@ -65,6 +65,27 @@ TEST_F(StepInputsTest, GivesEachFieldAsItIsRead) {
   EXPECT_GT(inputs.bytes(), 0u);
 }
 
+// A loss that wants its label as a type that does not exist.
+class UntypedLoss final : public Loss {
+ public:
+  void check(const TensorSpec&, const TensorSpec&) const override {}
+  LabelSpec label(const TensorSpec&) const override { return {.dtype = static_cast<DType>(99)}; }
+  std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs&) const override { return nullptr; }
+};
+
+TEST_F(StepInputsTest, RefusesALabelOfATypeThatDoesNotExist) {
+  UntypedLoss loss;
+  loss.set_origin({.who = "loss untyped", .place = {"a.yaml", 3, 5}});
+  StepFieldsArgs odd = args();
+  odd.loss = &loss;
+  try {
+    const StepFields fields(odd);
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_STREQ(error.what(), "a.yaml:3:5: there is no DType of the number 99");
+  }
+}
+
 TEST_F(StepInputsTest, NeedsNoLabelWithoutALoss) {
   const RowSpec features{{{"features", DType::f32, {2}}}};
   const StepFields fields({.model = model_, .rows = features});
