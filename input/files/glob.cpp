@@ -118,6 +118,7 @@ std::vector<std::string> list_folder(const std::string& folder) {
     names.push_back(entry->path().filename().string());
   }
   const bool none = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
+  if (failure == std::errc::not_enough_memory) throw InternalError("cannot read the folder: out of memory", {folder});
   if (failure && !none) throw IoError(cat("cannot read the folder: ", errno_text(failure.value())), {folder});
   std::sort(names.begin(), names.end());
   return names;

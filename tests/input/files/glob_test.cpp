@@ -1,14 +1,18 @@
 #include "millrace/input/files/glob.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "tests/support/sanitized.h"
 
 namespace millrace {
 namespace {
@@ -133,6 +137,35 @@ TEST_F(GlobTest, RefusesAFolderThatCannotBeRead) {
   chmod((root_ + "/locked").c_str(), 0);
   EXPECT_THROW(match("locked/*.csv"), IoError);
   chmod((root_ + "/locked").c_str(), 0700);
+}
+
+// The folder is not to blame.
+TEST_F(GlobTest, SaysWhenItRanOutOfMemory) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers reserve most of the address space";
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_AS, &none);
+    // The system's function wants 32 KB at once. What it leaves over is enough for the error.
+    void* const left_over = std::malloc(8000);
+    static void* volatile taken;
+    do {
+      taken = std::malloc(8192);
+    } while (taken != nullptr);
+    std::free(left_over);
+    try {
+      list_folder(root_);
+    } catch (const InternalError& error) {
+      _exit(error.message() == "cannot read the folder: out of memory" ? 7 : 2);
+    } catch (...) {
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 TEST_F(GlobTest, ListsAFolder) {
