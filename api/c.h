@@ -195,7 +195,8 @@ MILLRACE_C_EXPORT millrace_status millrace_trainer_network(millrace_trainer* tra
 
 /* ---- Networks: trained models that predict rows of this program, for any number of threads at once. */
 
-/* Loads a model file. `threads` is how many one call works with, including the thread that calls; 0: all. */
+/* Loads a model file. `threads` is how many one call works with, including the thread that calls; 4096 at most, and 0
+   for all. */
 MILLRACE_C_EXPORT millrace_status millrace_network_load(const char* path, int threads, const millrace_catalog* catalog,
                                                         millrace_network** network, millrace_error** error);
 MILLRACE_C_EXPORT void millrace_network_free(millrace_network* network);

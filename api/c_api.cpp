@@ -230,7 +230,7 @@ millrace_status millrace_network_load(const char* path, int threads, const millr
     require(network, "network");
     *network = nullptr;
     require(path, "path");
-    if (threads < 0) throw ArgumentError(cat("threads is ", threads));
+    if (threads < 0 || threads > Executor::kMostThreads) throw ArgumentError(cat("threads is ", threads));
     *network = new millrace_network{Network::load(path, {.threads = threads}, catalog_of(catalog))};
   });
 }

@@ -57,13 +57,16 @@ class FunctionRef<R(Args...)> {
 // Two executors whose tasks call each other may wait for each other.
 class MILLRACE_EXPORT Executor {
  public:
-  // The processors that this process may use: affinity mask and cgroup quotas, at least 1.
+  static constexpr int kMostThreads = 4096;
+
+  // The processors that this process may use: affinity mask and cgroup quotas, from 1 to kMostThreads.
   static int available_threads();
 
   // The library that runs the threads: "oneTBB 2021.8".
   static std::string library();
 
-  // `threads` >= 1, or 0 for available_threads(). `trace` receives the loops, and must outlive the executor.
+  // `threads` from 1 to kMostThreads, or 0 for available_threads(); throws ConfigError for others. `trace` receives
+  // the loops, and must outlive the executor.
   explicit Executor(int threads = 0, Trace* trace = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;

@@ -243,11 +243,12 @@ int Executor::available_threads() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) threads = CPU_COUNT(&set);
   if (const int quota = quota_threads(); quota > 0) threads = std::min(threads, quota);
-  return std::max(threads, 1);
+  return std::clamp(threads, 1, kMostThreads);
 }
 
 Executor::Executor(int threads, Trace* trace) : threads_(threads == 0 ? available_threads() : threads), trace_(trace) {
-  if (threads_ < 1) throw ConfigError(cat("an executor needs at least 1 thread, got ", threads));
+  if (threads_ < 1 || threads_ > kMostThreads)
+    throw ConfigError(cat("expected from 1 to ", kMostThreads, " threads, got ", threads));
   try {
     const ThreadSettings settings;
     impl_ = std::make_unique<Impl>(threads_);

@@ -180,6 +180,7 @@ TEST_F(CApiTest, ArgumentsAreChecked) {
   refused(millrace_trainer_from_file("x", nullptr, 1, nullptr, &trainer_, &error), "settings is NULL");
   refused(millrace_trainer_run(nullptr, nullptr, nullptr, &error), "trainer is NULL");
   refused(millrace_network_load("x", -1, nullptr, &network_, &error), "threads is -1");
+  refused(millrace_network_load("x", 4097, nullptr, &network_, &error), "threads is 4097");
   const void* values[] = {points_.data(), nullptr};
   refused(millrace_catalog_add_rows(catalog_, "mine", kFields, 2, 400, values, &error), "values[1] is NULL");
   EXPECT_EQ(millrace_catalog_add_rows(catalog_, "none", kFields, 2, 0, nullptr, &error), MILLRACE_OK);

@@ -55,7 +55,7 @@ struct OptionType<DeviceName> {
 
 template <>
 struct OptionType<ThreadCount> {
-  static constexpr int64_t kMost = 4096;
+  static constexpr int64_t kMost = Executor::kMostThreads;
   static ThreadCount read(const Spec& spec) {
     if (spec.is_scalar() && spec.as_string() == "auto") return {};
     int64_t count = 0;

@@ -54,7 +54,7 @@ struct Answer {
 
 struct NetworkOptions {
   std::vector<std::string> overrides = {};  // of the saved configuration, each "path=value", such as "device=cpu"
-  int threads = 1;                          // that one call works with, including the thread that calls; 0: all
+  int threads = 1;                          // that one call works with, its own included; at most 4096; 0: all
   uint64_t max_bytes = uint64_t{1} << 30;   // that one call may take for its rows
 };
 

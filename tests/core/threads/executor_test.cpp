@@ -17,7 +17,10 @@
 #include <thread>
 #include <vector>
 
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "tests/support/openmp.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -43,6 +46,12 @@ TEST(Executor, RunsOnExactlyItsThreads) {
     EXPECT_EQ(executor.threads(), threads);
     EXPECT_EQ(executor.started_threads(), threads);
     EXPECT_EQ(threads_that_meet(executor, threads), threads) << threads;
+  }
+}
+
+TEST(Executor, RefusesNumbersOfThreadsThatNoMachineHas) {
+  for (const int threads : {-1, Executor::kMostThreads + 1, 1000000000}) {
+    EXPECT_EQ(error_of<ConfigError>([&] { Executor{threads}; }), cat("expected from 1 to 4096 threads, got ", threads));
   }
 }
 
