@@ -27,7 +27,9 @@ TransformStream::TransformStream(RowStream& input, Origin origin, RowSpec input_
           static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_->row_bytes() + 1), 1, kRowsAtOnce))),
       chain_(PortType::rows, std::move(links)),
       facts_(std::move(facts)),
-      empty_passes_(name(), facts_.endless, passes(), spread()),
+      passes_(attributed(origin_, [&] { return input.passes(); })),
+      spread_(attributed(origin_, [&] { return input.spread(); })),
+      empty_passes_(name(), facts_.endless, passes_, spread_),
       cursor_(chain_, log_, facts_.place) {}
 
 RowSpan TransformStream::pull_input(int64_t at_most) {

@@ -39,12 +39,8 @@ class TransformStream : public RowStream {
     log_.set_silent(silent);
     attributed(origin_, [&] { input_.set_silent(silent); });
   }
-  uint32_t passes() const override {
-    return attributed(origin_, [&] { return input_.passes(); });
-  }
-  int64_t spread() const override {
-    return attributed(origin_, [&] { return input_.spread(); });
-  }
+  uint32_t passes() const override { return passes_; }
+  int64_t spread() const override { return spread_; }
   std::optional<double> share() const override {
     return attributed(origin_, [&] { return input_.share(); });
   }
@@ -74,6 +70,9 @@ class TransformStream : public RowStream {
   TransformChain chain_;
   NoteLog log_;
   const RowFacts facts_;
+  // The input asks the streams before it. Asked again for each stream, a long list of buffers would take long to build.
+  const uint32_t passes_;
+  const int64_t spread_;
   EmptyPasses empty_passes_;
   ChunkCursor cursor_;
   Chunk chunk_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <functional>
 #include <stdexcept>
 
@@ -178,6 +179,34 @@ std::string error_of_pull(const std::function<RowSpan(int64_t)>& pull) {
   Buffer buffer(pull);
   TransformStream stream(buffer, {"mine", {"a.yaml", 3, 5}}, {}, {}, {});
   return error_of<Error>([&] { stream.pull(5); });
+}
+
+// Counts how often it is asked.
+class Asked final : public RowBuffer {
+ public:
+  RowSpan pull(int64_t) override { return {}; }
+  uint32_t passes() const override { return ++questions_, RowBuffer::passes() + 1; }
+  int64_t spread() const override { return ++questions_, RowBuffer::spread() + 1; }
+  void save(State&) const override {}
+  void restore(const State&) override {}
+  int questions() const { return questions_; }
+
+ private:
+  mutable int questions_ = 0;
+};
+
+TEST(TransformStream, AsksEachBufferOfALongListOnce) {
+  const Port rows = rows_port();
+  std::deque<Asked> buffers(100);
+  std::deque<TransformStream> streams;
+  for (Asked& buffer : buffers) {
+    RowStream* const before = streams.empty() ? nullptr : &streams.back();
+    buffer.bind({.inputs = {&rows, 1}, .streams = {&before, before == nullptr ? size_t{0} : size_t{1}}});
+    streams.emplace_back(buffer, Origin{"asked"}, fake::integer_rows(), std::vector<ChainLink>(), RowFacts());
+  }
+  EXPECT_EQ(streams.back().passes(), 101u);
+  EXPECT_EQ(streams.back().spread(), 100);
+  for (const Asked& buffer : buffers) EXPECT_EQ(buffer.questions(), 2);
 }
 
 TEST(TransformStream, WithoutTransformsGivesTheRowsOfTheBuffer) {
