@@ -50,7 +50,7 @@ struct ModelArguments : KeyArguments {
 // The file of --config, changed by --set; `catalog` has the kinds that it may name. `heeded` says what the command
 // heeds of it, as Heeded in overrides.h. Throws MissingError, ConfigError.
 Spec read_configuration(const ConfigArguments& arguments, const Catalog& catalog,
-                        const std::function<Spec(const Spec& config)>& heeded = std::identity());
+                        const std::function<Spec(const Spec& config)>& heeded = {});
 
 // The configuration as --save changes it: unless it is empty, `save` becomes the file that the key `save` names.
 Spec with_save(Spec config, const std::string& save);

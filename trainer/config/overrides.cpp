@@ -284,7 +284,7 @@ std::optional<std::string> heeded_text(const Spec& config, const Heeded& heeded)
 
 void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog,
                      const Heeded& heeded) {
-  if (settings.empty()) return;
+  if (!heeded.of || settings.empty()) return apply_overrides(config, settings, catalog);
   std::string before = text_of(config);
   std::optional<std::string> heeded_before = heeded_text(config, heeded);
   for (const std::string& setting : settings) {

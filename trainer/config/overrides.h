@@ -31,8 +31,8 @@ void apply_overrides(Spec& config, std::span<const std::string> settings, const 
 struct Heeded {
   // What the user heeds of it, in any form that two configurations can be compared by. It may throw an Error: the
   // configuration may be wrong before all settings are there. A setting that makes it so, or mends it, counts as
-  // heeded.
-  std::function<Spec(const Spec& config)> of;
+  // heeded. Empty: all of it is heeded, and nothing is compared.
+  std::function<Spec(const Spec& config)> of = {};
   std::string_view hint = {};  // what to do instead of a setting that is not heeded
 };
 // The same, but a setting that changes the configuration and nothing of what is heeded is a ConfigError.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/core/text.h"
 #include "millrace/trainer/files/yaml_writer.h"
 #include "tests/support/temp_folder.h"
 
@@ -31,6 +34,18 @@ TEST(ConfigurationTest, ASettingThatTheCommandDoesNotHeedIsAnError) {
             "--set save.file=b: the setting changes nothing here; leave it out: this command does not heed it");
   arguments.overrides = {"save.optimizer=true"};
   EXPECT_NO_THROW(read_configuration(arguments, Catalog::builtin(), with_own_file));
+}
+
+TEST(ConfigurationTest, ManySettingsTakeNoLongTimeIfAllAreHeeded) {
+  const TempFolder folder;
+  ConfigArguments arguments;
+  arguments.config = folder.write("c.yaml", "input: [{decode_csv: {fields: {}}}]\n");
+  // If each were compared with the configuration before it, these would take more than a minute.
+  for (int i = 0; i < 6000; ++i) arguments.overrides.push_back(cat("input.decode_csv.fields.f", i, "={columns: 1}"));
+  const auto start = std::chrono::steady_clock::now();
+  const Spec config = read_configuration(arguments, Catalog::builtin());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(40));
+  EXPECT_EQ(config.find("input")->items()[0].find("decode_csv")->find("fields")->size(), 6000u);
 }
 
 TEST(ConfigurationTest, WhatIsNoMapIsLeftToItsReader) {
