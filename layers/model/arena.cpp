@@ -39,20 +39,16 @@ std::vector<size_t> Arena::bottom_up() const {
   std::vector<size_t> heights(values_.size()), placed;
   for (const size_t index : order) {
     heights[index] = lowest_room(index, placed, heights);
-    placed.push_back(index);
+    const auto lower = [&](size_t a, size_t b) { return heights[a] < heights[b]; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), index, lower), index);
   }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return heights[a] < heights[b]; });
-  return order;
+  return placed;
 }
 
 size_t Arena::lowest_room(size_t index, const std::vector<size_t>& placed, const std::vector<size_t>& heights) const {
-  std::vector<size_t> neighbours;
-  for (const size_t other : placed) {
-    if (meet(values_[index], values_[other])) neighbours.push_back(other);
-  }
-  std::sort(neighbours.begin(), neighbours.end(), [&](size_t a, size_t b) { return heights[a] < heights[b]; });
   size_t height = 0;
-  for (const size_t other : neighbours) {
+  for (const size_t other : placed) {
+    if (!meet(values_[index], values_[other])) continue;
     if (add_bytes(height, values_[index].weight) <= heights[other]) break;
     height = std::max(height, add_bytes(heights[other], values_[other].weight));
   }

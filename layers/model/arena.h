@@ -38,6 +38,7 @@ class Arena {
 
   bool meet(const Value& a, const Value& b) const { return !share_ || (a.first <= b.last && b.first <= a.last); }
   std::vector<size_t> bottom_up() const;
+  // `placed` is sorted by `heights`.
   size_t lowest_room(size_t index, const std::vector<size_t>& placed, const std::vector<size_t>& heights) const;
 
   std::vector<Value> values_;
