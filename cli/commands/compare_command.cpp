@@ -5,7 +5,7 @@
 #include "millrace/cli/process/terminal.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/files/atomic_file.h"
+#include "millrace/input/files/atomic_file.h"
 #include "millrace/trainer/files/files_in_use.h"
 
 namespace millrace::cli {

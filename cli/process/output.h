@@ -15,7 +15,7 @@
 
 #include "millrace/cli/process/stream.h"
 #include "millrace/core/errors.h"
-#include "millrace/trainer/files/atomic_file.h"
+#include "millrace/input/files/atomic_file.h"
 
 namespace millrace::cli {
 

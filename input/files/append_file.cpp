@@ -5,19 +5,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/files/links.h"
+#include "millrace/input/files/atomic_file.h"
 
 namespace millrace {
 
 namespace {
 
-// `target` is where `path` leads.
-[[noreturn]] void refuse(const std::string& path, int code, const std::string& target) {
-  throw IoError(cat("cannot write: ", errno_text(code)), {path}, missing_folder_hint(target, code));
+[[noreturn]] void refuse(const std::string& path, int code) {
+  throw IoError(cat("cannot write: ", errno_text(code)), {path});
 }
 
 void expect_regular(const std::string& path, mode_t mode) {
@@ -26,19 +24,19 @@ void expect_regular(const std::string& path, mode_t mode) {
                 {path});
 }
 
-bool may_write(const std::string& path, int also = 0) {
-  return ::faccessat(AT_FDCWD, path.c_str(), W_OK | also, AT_EACCESS) == 0;
-}
-
 // O_NONBLOCK: should it have become a pipe meanwhile, it is refused, not waited for.
-Descriptor open_to_append(const std::string& path) {
-  AppendFile::check(path);
+Descriptor open_to_append(const std::string& path, int also) {
   Descriptor file;
   do {
-    file = Descriptor(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666));
+    file = Descriptor(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | also, 0666));
   } while (!file && errno == EINTR);
-  if (!file) refuse(path, errno, path);
+  if (!file) refuse(path, errno);
   return file;
+}
+
+Descriptor make_to_append(const std::string& path) {
+  AppendFile::check(path);
+  return open_to_append(path, O_CREAT);
 }
 
 }  // namespace
@@ -47,25 +45,24 @@ void AppendFile::check(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
     expect_regular(path, status.st_mode);
-    if (!may_write(path)) refuse(path, errno, path);
-    return;
+    open_to_append(path, 0);
+  } else if (errno != ENOENT || path.empty()) {
+    refuse(path, errno);
+  } else {
+    check_writable(path);
   }
-  if (errno != ENOENT || path.empty()) refuse(path, errno, path);
-  const std::string target = follow_links(path);
-  const std::filesystem::path folder = std::filesystem::path(target).parent_path();
-  if (!may_write(folder.empty() ? "." : folder.string(), X_OK)) refuse(path, errno, target);
 }
 
-AppendFile::AppendFile(const std::string& path, bool goes_on) : path_(path), file_(open_to_append(path)) {
+AppendFile::AppendFile(const std::string& path, bool goes_on) : path_(path), file_(make_to_append(path)) {
   struct stat status {};
-  if (::fstat(file_.get(), &status) != 0) refuse(path, errno, path);
+  if (::fstat(file_.get(), &status) != 0) refuse(path, errno);
   expect_regular(path, status.st_mode);
-  if (!goes_on && ::ftruncate(file_.get(), 0) != 0) refuse(path, errno, path);
+  if (!goes_on && ::ftruncate(file_.get(), 0) != 0) refuse(path, errno);
 }
 
 // One write for a line: the system puts it at the end as a whole.
 void AppendFile::append(std::string_view line) {
-  if (const int code = write_all(file_.get(), line); code != 0) refuse(path_, code, path_);
+  if (const int code = write_all(file_.get(), line); code != 0) refuse(path_, code);
 }
 
 }  // namespace millrace

@@ -97,6 +97,13 @@ TEST(AppendFile, RefusesWhatCannotBeMade) {
                 quote(folder.path("no"), 300), " first"));
 }
 
+// For root, the rights of these folders say that files can be made there.
+TEST(AppendFile, RefusesWhatASystemFolderCannotHave) {
+  for (const std::string path : {"/proc/x", "/proc/self/fd/777"}) {
+    EXPECT_TRUE(refusal(path).starts_with(path + ": cannot write: ")) << refusal(path);
+  }
+}
+
 TEST(AppendFile, RefusesWhatMayNotBeWritten) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
   const TempFolder folder;

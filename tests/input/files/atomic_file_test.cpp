@@ -1,4 +1,4 @@
-#include "millrace/trainer/files/atomic_file.h"
+#include "millrace/input/files/atomic_file.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -1,4 +1,4 @@
-#include "millrace/trainer/files/atomic_file.h"
+#include "millrace/input/files/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ IoError write_error(const std::string& path, std::string_view reason, std::strin
   return IoError(cat("cannot write: ", reason), {path, 0, 0}, hint);
 }
 
-std::string folder_of(const std::string& path) {
+std::string parent_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   return folder.empty() ? "." : folder.string();
 }
@@ -54,7 +54,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(follow_li
   if (replaces && !S_ISREG(old.st_mode)) {
     throw write_error(path_, S_ISDIR(old.st_mode) ? "it is a folder" : "it exists and is not a regular file");
   }
-  file_ = open_nameless(folder_of(target_));
+  file_ = open_nameless(parent_of(target_));
   if (!file_) open_with_name();
   if (replaces) (void)::fchmod(file_.get(), old.st_mode & 07777);
 }
@@ -72,7 +72,7 @@ template <class Make>
 bool AtomicFile::make_temporary(const Make& make) {
   const std::string name = std::filesystem::path(target_).filename().string().substr(0, kKeptName);
   for (int attempt = 0; attempt < kMostNames; ++attempt) {
-    std::string temporary = cat(folder_of(target_), '/', name, '.', ::getpid(), '-', attempt, ".tmp");
+    std::string temporary = cat(parent_of(target_), '/', name, '.', ::getpid(), '-', attempt, ".tmp");
     if (make(temporary.c_str())) {
       temporary_ = std::move(temporary);
       return true;
@@ -101,7 +101,7 @@ void AtomicFile::commit() {
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
   // The new name is safe once the folder is synced. Some file systems cannot sync a folder; then trying does no harm.
-  const Descriptor opened(::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor opened(::open(parent_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened) (void)::fsync(opened.get());
 }
 
