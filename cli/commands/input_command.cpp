@@ -114,17 +114,6 @@ struct InputRun {
   }
 };
 
-RowBlock make_batch(const Pipeline& pipeline) {
-  try {
-    return pipeline.make_slot();
-  } catch (const InternalError& error) {
-    const auto key = pipeline.graph().batch_rows();
-    if (!key) throw;
-    throw InternalError(cat(key->path, ": a batch of ", pipeline.batch_size(), " rows: ", error.message()), key->place,
-                        cat("lower ", key->name));
-  }
-}
-
 void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
 // Writes warnings, bad rows and the lines of `print` to standard error.
@@ -205,7 +194,7 @@ int run_input(const InputArguments& arguments, Session& session) {
   options.executor = &executor;
   if (!arguments.explain) tell_what_happens(graph, options);
   Pipeline pipeline(std::move(graph), std::move(options));
-  InputRun run{pipeline, make_batch(pipeline)};
+  InputRun run{pipeline, pipeline.make_slot()};
   const auto guard = session.signals.while_running([&pipeline] { pipeline.cancel(); });
   if (arguments.explain) {
     explain(run, arguments, session.out);

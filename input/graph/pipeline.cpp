@@ -240,9 +240,16 @@ int64_t Pipeline::batch_size() const { return impl_->graph.output().batch_size; 
 const InputGraph& Pipeline::graph() const { return impl_->whole; }
 
 RowBlock Pipeline::make_slot() const {
-  RowBlock slot;
-  slot.configure(rows(), batch_size(), impl_->options.reader);
-  return slot;
+  try {
+    RowBlock slot;
+    slot.configure(rows(), batch_size(), impl_->options.reader);
+    return slot;
+  } catch (const InternalError& error) {
+    const auto key = graph().batch_rows();
+    if (!key) throw;
+    throw InternalError(cat(key->path, ": a batch of ", batch_size(), " rows: ", error.message()), key->place,
+                        cat("lower ", key->name));
+  }
 }
 
 int64_t Pipeline::next(RowBlock& batch) { return impl_->next(batch); }

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -52,6 +53,16 @@ TEST_F(CheckCommandTest, PrintShowsOverrides) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("batch_size: 5"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("steps: 9"), std::string::npos) << result.out;
+}
+
+// More than there are addresses, so that nothing is taken before it fails.
+TEST_F(CheckCommandTest, RowsBeyondMemoryNameTheirKey) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers end the process when memory runs out";
+  const CommandResult result = run({"small.yaml", "--set", "input.batch.batch_size=1000000000000"});
+  EXPECT_EQ(result.exit_code, 70);
+  EXPECT_NE(result.err.find(".batch.batch_size: a batch of 1000000000000 rows: out of memory: "), std::string::npos)
+      << result.err;
+  EXPECT_TRUE(result.err.ends_with(" bytes on cpu\nhint: lower batch_size\n")) << result.err;
 }
 
 TEST_F(CheckCommandTest, JsonIsOneLine) {
