@@ -4,6 +4,8 @@
 #include <link.h>
 
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -82,6 +84,9 @@ void check_description(const std::string& bytes, const Place& place) {
 void load_plugin(const std::string& path, Catalog& catalog) {
   const Place place{path, 0, 0};
   {
+    // A device may give bytes without end.
+    std::error_code ignored;
+    if (std::filesystem::is_other(path, ignored)) throw cannot_load(place, "it is not a regular file", {});
     const std::string bytes = read_file(path, kMaxPluginBytes, "the plug-in");
     check_description(bytes, place);
     check_segments(bytes, place);

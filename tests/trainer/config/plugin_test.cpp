@@ -51,6 +51,11 @@ TEST_F(PluginTest, OtherFilesAreRefused) {
             std::string::npos);
 }
 
+TEST_F(PluginTest, DevicesAreNotRead) {
+  EXPECT_EQ(error_of<ConfigError>([&] { load_plugin("/dev/zero", catalog_); }),
+            "/dev/zero: the plug-in cannot be loaded: it is not a regular file");
+}
+
 TEST_F(PluginTest, OtherVersionsAreRefusedBeforeTheyRun) {
   EXPECT_EQ(refused(cat(kElf, "millrace plug-in\n9.8.7\n0123 ")),
             cat("the plug-in was built for Millrace \"9.8.7\", this is \"", MILLRACE_VERSION,
