@@ -58,7 +58,8 @@ class TreeBuilder : public YAML::EventHandler {
           byte == 0 ? "the file must be UTF-8 text" : cat("inside double quotes it may be written ", shown));
     }
     if (const size_t bad = find_invalid_utf8(text_); bad != std::string_view::npos) {
-      throw ConfigError("expected UTF-8 text, got a byte that is not UTF-8", place_of(bad), "save the file as UTF-8");
+      throw ConfigError("expected UTF-8 text, got a byte that is not UTF-8", place_of(bad),
+                        fixed_.known() ? "" : "save the file as UTF-8");
     }
   }
 

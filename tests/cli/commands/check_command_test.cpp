@@ -55,7 +55,7 @@ TEST_F(CheckCommandTest, PrintShowsOverrides) {
   EXPECT_NE(result.out.find("steps: 9"), std::string::npos) << result.out;
 }
 
-// More than there are addresses, so that nothing is taken before it fails.
+// Two of them are more than there are addresses, so that nothing is taken before it fails.
 TEST_F(CheckCommandTest, RowsBeyondMemoryNameTheirKey) {
   if (test::kSanitized) GTEST_SKIP() << "sanitizers end the process when memory runs out";
   const CommandResult result = run({"small.yaml", "--set", "input.batch.batch_size=1000000000000"});

@@ -180,6 +180,7 @@ TEST(Overrides, ValuesAreYaml) {
   EXPECT_EQ(with({"save=a=b"}).find("save")->as_string(), "a=b");
   EXPECT_EQ(rejects("save=*.csv"),
             "--set save=*.csv: aliases (*name) are not supported; put a text that begins with * into quotes");
+  EXPECT_TRUE(rejects("save=\xff").ends_with(": expected UTF-8 text, got a byte that is not UTF-8"));
   EXPECT_EQ(rejects("save=a: b: c").substr(0, 34), "--set save=a: b: c: not valid YAML");
 }
 
