@@ -77,6 +77,10 @@ Spec with_save(Spec config, const std::string& save) {
   return config;
 }
 
+void refuse_dash(std::string_view option, const std::string& path) {
+  if (path == "-") throw UsageError(cat(option, " - names no file"), {}, "./- is a file of that name");
+}
+
 void check_out(std::string_view option, const std::string& path, const InputFiles& files, const std::string& source) {
   const std::string loss = path.empty() ? std::string() : would_overwrite(path, files, source);
   if (!loss.empty()) throw UsageError(cat(option, ' ', quote(path, 4096), ' ', loss), {}, "give it another name");

@@ -55,6 +55,9 @@ Spec read_configuration(const ConfigArguments& arguments, const Catalog& catalog
 // The configuration as --save changes it: unless it is empty, `save` becomes the file that the key `save` names.
 Spec with_save(Spec config, const std::string& save);
 
+// Throws UsageError if `path` is -, which other options take as standard output.
+void refuse_dash(std::string_view option, const std::string& path);
+
 // Throws UsageError if `path` is `source` (the configuration or the model), or a file that the input graph reads or
 // writes; its message begins with `option`. An empty path passes.
 void check_out(std::string_view option, const std::string& path, const InputFiles& files, const std::string& source);

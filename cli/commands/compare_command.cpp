@@ -41,6 +41,10 @@ struct CompareArguments : ConfigArguments {
     c.text("--html", html_file, "FILE", "write it to FILE, as a page with charts");
     c.flag("-q,--quiet", quiet, "do not say which round it is");
   }
+  void check(const Command& c) {
+    ConfigArguments::check(c);
+    refuse_dash("--html", html_file);
+  }
 };
 
 void write_file(const std::string& path, const std::string& text) {

@@ -80,6 +80,11 @@ struct TrainArguments : ConfigArguments {
     c.flag("--json", json, "print events as lines of JSON on standard output");
     c.flag("-q,--quiet", quiet, "hide progress, warnings and log lines");
   }
+  void check(const Command& c) {
+    ConfigArguments::check(c);
+    refuse_dash("--save", save);
+    refuse_dash("--trace", trace);
+  }
 };
 
 struct RootArguments : TrainArguments {

@@ -92,6 +92,7 @@ TEST_F(CompareCommandTest, WritesOverNothingThatItNeeds) {
     EXPECT_EQ(TempFolder::read(folder_.path(file)), before);
   }
   EXPECT_EQ(run({"--html", "x", "--json", "./x"}).exit_code, 2);
+  EXPECT_EQ(run({"--html", "-"}).exit_code, 2);
 }
 
 TEST_F(CompareCommandTest, FindsOutFirstThatItCannotWrite) {

@@ -154,6 +154,17 @@ TEST_F(TrainCommandTest, ImpossibleSaveFailsBeforeTheTraining) {
   EXPECT_EQ(run({"small.yaml", "--save", "."}).err, "error: .: cannot write: it is a folder\n");
 }
 
+// Other options take it as standard output.
+TEST_F(TrainCommandTest, ADashIsNoFile) {
+  for (const std::string option : {"--save", "--trace"}) {
+    const CommandResult result = run({"small.yaml", option, "-"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_TRUE(result.err.starts_with("error: " + option + " - names no file\nhint: ./- is a file of that name"))
+        << result.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("-")));
+}
+
 TEST_F(TrainCommandTest, SaveOverwritesNothingThatIsInUse) {
   const std::string data = TempFolder::read(folder_.path("part-1.csv"));
   const CommandResult result = run({"small.yaml", "--save", "./part-1.csv"});
