@@ -36,18 +36,20 @@ void check_port(const GraphNode& node, PortType expected, const GraphNode& befor
 }
 
 size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::string& name) {
-  std::vector<std::string> earlier;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (i < user) earlier.push_back(nodes[i].name);
-    if (nodes[i].name != name) continue;
-    if (i < user) return i;
-    if (i == user) {
-      throw nodes[user].spec.error(cat(name, " takes from itself"),
-                                   "name an op above it, or leave from out: then it takes from the op before it");
-    }
+  // From the nearest one, which is the one wanted in a long chain of names.
+  for (size_t i = user; i-- > 0;) {
+    if (nodes[i].name == name) return i;
+  }
+  if (nodes[user].name == name) {
+    throw nodes[user].spec.error(cat(name, " takes from itself"),
+                                 "name an op above it, or leave from out: then it takes from the op before it");
+  }
+  if (std::ranges::find(nodes, name, &GraphNode::name) != nodes.end()) {
     throw nodes[user].spec.error(cat(nodes[user].name, " takes from ", name, ", which does not stand before it"),
                                  "move it up: an op takes from ops above it");
   }
+  std::vector<std::string> earlier;
+  for (size_t i = 0; i < user; ++i) earlier.push_back(nodes[i].name);
   const std::string near = nearest(name, earlier);
   throw nodes[user].spec.error(
       cat(nodes[user].name, " takes from ", quote(name), ", but no op has that name"),

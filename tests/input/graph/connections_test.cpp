@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
+#include "millrace/core/text.h"
 #include "tests/input/graph/fake_graph.h"
 
 namespace millrace {
@@ -19,6 +22,21 @@ TEST(Connections, ATransformOfRowsMayStandAfterABatch) {
   EXPECT_EQ(graph.output().type, PortType::batches);
   EXPECT_EQ(graph.output().batch_size, 7);
   EXPECT_EQ(graph.output().rows.text(), "y: float32 (1)");
+}
+
+// If each looked through all ops from the first, and copied their names, it would take more than half a minute.
+TEST(Connections, FindsTheOpsOfALongChainOfNamesAtOnce) {
+  std::vector<GraphNode> nodes(40000);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].name = cat("an op with a long name, number ", i);
+    if (i == 0) continue;
+    nodes[i].ports = {PortType::rows};
+    nodes[i].from = {nodes[i - 1].name};
+  }
+  const auto start = std::chrono::steady_clock::now();
+  connect_ops(nodes, fake::registry());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_EQ(nodes.back().inputs, std::vector<size_t>{nodes.size() - 2});
 }
 
 TEST(Connections, GivesNoHintWhereNoKindHelps) {
