@@ -180,9 +180,8 @@ void TrainOptions::declare(OptionReader& o) {
       "on_nonfinite", on_nonfinite,
       "when the loss, a gradient or a state (a running mean or variance, or what the optimizer keeps) is nan or "
       "infinite: warn once (does not look at gradients), fail, skip the update, off. What the optimizer keeps is "
-      "looked "
-      "at with reports and at the end, when skip only warns; if it keeps anything, fail and skip take a gradient that "
-      "is longer than 1.8e+19 after clipping for infinite, as its square is");
+      "looked at with reports and at the end, when skip only warns; if it keeps anything, fail and skip take a "
+      "gradient that is longer than 1.8e+19 after clipping for infinite, as its square is");
 }
 
 void ModelFileOptions::declare(OptionReader& o) {

@@ -232,7 +232,7 @@ TEST_F(StepTest, WeighsRows) {
       step->run(batch);
       FAIL() << bad;
     } catch (const RowError& error) {
-      EXPECT_EQ(error.message(), cat("the field w holds ", bad, ", expected at least 0"));
+      EXPECT_EQ(error.message(), cat("the field w holds ", bad, ", expected 0 or a number from 1e-20 to 1e+20"));
       EXPECT_EQ(error.row, 1);
     }
   }
