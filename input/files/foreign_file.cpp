@@ -111,8 +111,8 @@ ForeignFile zipped(std::string_view start, bool from_pipe) {
 
 // Two zeros, the type of the values, how many dimensions there are, and their sizes, each in four bytes.
 bool is_idx(std::string_view start) {
-  return start.size() > 4 && start.starts_with("\0\0"sv) && start[2] >= 0x08 && start[2] <= 0x0e && start[3] >= 1 &&
-         start[3] <= 8;
+  return start.size() > 4 && start.starts_with("\0\0"sv) && "\x08\x09\x0b\x0c\x0d\x0e"sv.find(start[2]) != start.npos &&
+         start[3] >= 1 && start[3] <= 8;
 }
 
 // Of the first few bytes, from a zero on.

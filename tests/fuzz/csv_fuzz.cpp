@@ -1,6 +1,7 @@
 // Any bytes as CSV files, read as any options say: the graph gives what the plain rules of reference_csv.h give.
 //
 // An input is kOptions bytes that choose the options, then the files' text.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "millrace/input/csv/kernels/kernels.h"
+#include "millrace/input/files/foreign_file.h"
 #include "millrace/input/graph/pipeline.h"
 #include "tests/input/op_testing.h"
 #include "tests/input/reference_csv.h"
@@ -260,8 +262,15 @@ std::string report(const Lines& lines, const std::vector<BadRow>& bad_rows) {
   return out;
 }
 
+bool is_foreign(const std::string& text) {
+  const auto found = foreign_file(text);
+  return found && found->certain;
+}
+
+// The plain rules do not know other formats.
 bool makes_sense(const ReferenceCsv& csv) {
-  return csv.quote_byte != csv.delimiter && csv.comment != csv.delimiter &&
+  return std::ranges::none_of(csv.files, [](const auto& file) { return is_foreign(file.bytes); }) &&
+         csv.quote_byte != csv.delimiter && csv.comment != csv.delimiter &&
          (csv.comment != csv.quote_byte || csv.comment == 0);
 }
 

@@ -63,6 +63,7 @@ TEST(ForeignFile, ModelFilesAreUsedOtherwise) {
             "the file is a model file: trainer evaluate and trainer predict use it, by --model");
   EXPECT_TRUE(hint("\0\0\x08\x01\0\0\0\0{\"__metadata__\":{"sv).starts_with("the file is a model file"))
       << "not IDX, whatever its length is";
+  EXPECT_EQ(hint("\0\0\n\x03\0"sv), "") << "IDX has no type of that number, and a line ends there";
 }
 
 TEST(ForeignFile, Images) {
