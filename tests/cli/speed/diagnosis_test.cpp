@@ -182,7 +182,6 @@ TEST(Diagnosis, KeysThatChangeTheResultAreNoKnobs) {
                  "test.yaml"),
       catalog);
   EXPECT_THAT(diagnose(trainer.config(), other, run_of({.wait_seconds = 6}, 9), 4).advice, IsEmpty());
-  EXPECT_THAT(worth_trying(trainer.config(), other, 4), IsEmpty());
 }
 
 TEST(Diagnosis, WhatGainsMostComesFirst) {

@@ -192,6 +192,23 @@ TEST(WorthTrying, HasKeysOfOthers) {
   EXPECT_GT(found.value().together.median, 0);
 }
 
+TEST(WorthTrying, AreNoKeysThatDoNotSaySo) {
+  Catalog catalog = Catalog::builtin();
+  OpRegistry::Entry entry = catalog.ops.entries().at("batch");
+  entry.describe = [describe = entry.describe] {
+    std::vector<OptionInfo> options = describe();
+    for (OptionInfo& option : options) option.only_speed = false;
+    return options;
+  };
+  catalog.ops.add("group", entry);
+  const Trainer trainer = Trainer::from_spec(
+      parse_yaml("device: cpu\ninput: [synthetic: {features: 4, rows: 100}, group: {batch_size: 8}]\n"
+                 "model: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
+                 "test.yaml"),
+      catalog);
+  EXPECT_THAT(worth_trying(trainer.config(), catalog.ops, 4), ::testing::IsEmpty());
+}
+
 TEST(WorthTrying, MoreRowsMayWaitBesidesTheWindow) {
   const auto advised = [](const std::string& capacity) {
     const Trainer trainer = Trainer::from_spec(
