@@ -135,7 +135,7 @@ void TrainingLoop::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   if (skips_told_ == kSkipsTold) log("warning: further skipped steps are counted, but not reported");
 }
 
-// Looks for what is not finite, until it was found once. `batch` is the last one, or null if its rows are gone.
+// Looks for what is not finite, and tells of it once. `batch` is the last one, or null if its rows are gone.
 void TrainingLoop::look(const RowBlock* batch, bool at_optimizer) {
   const OnNonfinite rule = args_.config.train.on_nonfinite;
   if (rule == OnNonfinite::off || warned_of_nonfinite_) return;

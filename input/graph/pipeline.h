@@ -182,7 +182,7 @@ class MILLRACE_EXPORT Pipeline {
   InputSummary summary() const;
   // The same, but reuses the memory of `out`.
   void summary(InputSummary& out) const;
-  // InputSummary::share alone.
+  // The same as summary().share, without the work for the rest.
   std::optional<double> share() const;
   InputStatistics statistics() const;
   PipelineTimes times() const;

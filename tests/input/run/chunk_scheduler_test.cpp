@@ -339,27 +339,33 @@ TEST(ChunkScheduler, AWakeWhileTheUnitsAreAskedIsNotLost) {
   }
 }
 
+// Also if the consumer asks before it takes a chunk.
 TEST(ChunkScheduler, UnitsThatAreReadyLaterWakeIt) {
-  for (int threads : {1, 2, 5}) {
-    Executor executor(threads);
-    WatchedHarness harness({.rows = 500, .unit_rows = 3});
-    std::atomic<int> there{0};  // units that may be asked for
-    std::atomic<bool> over{false};
-    harness.source.on_ready = [&] { return there > 0; };
-    harness.source.on_next = [&] { --there; };
-    harness.scheduler.start(&executor, {20, 0});
-    std::thread feeder([&] {
-      while (!over) {
-        if (there == 0) {
-          ++there;
-          harness.source.wake();
+  for (const bool asks : {false, true}) {
+    for (int threads : {1, 2, 5}) {
+      Executor executor(threads);
+      WatchedHarness harness({.rows = 500, .unit_rows = asks ? 1U : 3U});
+      std::atomic<int> there{0};  // units that may be asked for
+      std::atomic<bool> over{false};
+      harness.source.on_ready = [&] {
+        if (asks) std::this_thread::yield();
+        return there > 0;
+      };
+      harness.source.on_next = [&] { --there; };
+      harness.scheduler.start(&executor, {20, 0});
+      std::thread feeder([&] {
+        while (!over) {
+          if (there == 0) {
+            ++there;
+            harness.source.wake();
+          }
+          std::this_thread::yield();
         }
-        std::this_thread::yield();
-      }
-    });
-    EXPECT_EQ(harness.read(&executor), counted(500)) << threads;
-    over = true;
-    feeder.join();
+      });
+      EXPECT_EQ(harness.read(&executor, 0, asks), counted(500)) << threads;
+      over = true;
+      feeder.join();
+    }
   }
 }
 
@@ -427,33 +433,6 @@ TEST(ChunkScheduler, KnowsThatItWaitsForDataUntilItIsWoken) {
     EXPECT_FALSE(harness.scheduler.next());
     EXPECT_FALSE(harness.scheduler.waits_for_data());
   });
-}
-
-TEST(ChunkScheduler, UnitsThatComeWhileItAsksAreNotLost) {
-  for (int threads : {1, 2, 5}) {
-    Executor executor(threads);
-    WatchedHarness harness({.rows = 500, .unit_rows = 1});
-    std::atomic<int> there{0};
-    std::atomic<bool> over{false};
-    harness.source.on_ready = [&] {
-      std::this_thread::yield();
-      return there > 0;
-    };
-    harness.source.on_next = [&] { --there; };
-    harness.scheduler.start(&executor, {20, 0});
-    std::thread feeder([&] {
-      while (!over) {
-        if (there == 0) {
-          ++there;
-          harness.source.wake();
-        }
-        std::this_thread::yield();
-      }
-    });
-    EXPECT_EQ(harness.read(&executor, 0, true), counted(500)) << threads;
-    over = true;
-    feeder.join();
-  }
 }
 
 TEST(ChunkScheduler, IsCancelledWhileItAsksForData) {

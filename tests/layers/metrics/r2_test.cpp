@@ -93,7 +93,7 @@ TEST(R2, ALabelThatDoesNotCountMayBeNaN) {
 TEST(R2, ALabelThatDoesNotCountMayBeHuge) {
   EXPECT_EQ(r2_of({{1, 3, 2, 1}, {1e20, 1, 2, 3}, {0, 1, 1, 1}}), -3);
   EXPECT_EQ(r2_of({{1, 1, 3, 2, 1}, {-1e30, 1e20, 1, 2, 3}, {0, 0, 1, 1, 1}}), -3);
-  // In the first row that counts alone.
+  // Only one row counts.
   EXPECT_EQ(r2_of({{1, 0.25}, {-5.09381962, 0.0926619545}, {0, 1.80499232}}), 0);
   // No row counts.
   EXPECT_TRUE(std::isnan(r2_of({{1, 2}, {1e20, 1}, {0, 0}})));

@@ -11,7 +11,8 @@
 namespace millrace {
 namespace {
 
-// Of a configuration with these keys alone. The label has the shape of the prediction, or is one class.
+// The warnings about a configuration that has only these keys. The label has the shape of the prediction, or is one
+// class.
 std::vector<std::string> warnings_of(const std::string& yaml, const std::vector<Parameter>& parameters = {},
                                      const LayerCatalog& kinds = LayerCatalog::builtin(), const Shape& prediction = {1},
                                      bool one_class = false) {
