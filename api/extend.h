@@ -7,6 +7,7 @@
 #include "millrace/core/options.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
+#include "millrace/core/state.h"
 #include "millrace/core/text.h"
 #include "millrace/input/buffer.h"
 #include "millrace/input/files/file_system.h"

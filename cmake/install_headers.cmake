@@ -31,6 +31,7 @@ set(headers
   core/tensor.h
   core/random.h
   core/math.h
+  core/state.h                        # what a kind saves, to go on elsewhere
 
   # A layer, loss, metric or optimizer.
   layers/catalog.h

@@ -4,16 +4,13 @@
 //   names -> text -> rows -> batches        the ports; a graph whose ports do not fit is a ConfigError before the start
 //
 // An author of an op never sees a thread: sources and buffers are called by one thread at a time and in sequence order,
-// transforms are const and may run anywhere. docs/extending.md shows one of each. Before Op, this file has State, which
-// ops save and restore, and what bind() takes and returns.
+// transforms are const and may run anywhere. docs/extending.md shows one of each. Before Op, this file has what bind()
+// takes and returns.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,58 +20,11 @@
 
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
+#include "millrace/core/state.h"
 #include "millrace/input/files/file_system.h"
 #include "millrace/input/rows/row_block.h"
 
 namespace millrace {
-
-// Everything that a pipeline must know to go on from where it was: named numbers and texts, in scopes named after ops.
-//
-// A value. encode() gives bytes that decode() checks (magic, version, checksum), so a truncated or foreign file is an
-// error.
-class MILLRACE_EXPORT State {
- public:
-  void set(std::string_view key, std::vector<uint64_t> values);
-  void set(std::string_view key, uint64_t value) { set(key, std::vector<uint64_t>{value}); }
-  void set_text(std::string_view key, std::string value);
-  // The part of one op; it is made if it is absent.
-  State& scope(std::string_view name);
-
-  // More than any count of rows, bytes or lines, and so little that two of them can be added.
-  static constexpr uint64_t kMostCount = (uint64_t{1} << 62) - 1;
-
-  // These throw DataError, which names the key, if the key is absent.
-  const std::vector<uint64_t>& values(std::string_view key) const;
-  uint64_t value(std::string_view key) const;
-  const std::string& text(std::string_view key) const;
-  // The same as value(), but DataError if the number is above `most`. A checksum keeps nobody from writing lies into a
-  // file, so an op reads what it goes on with by count(). REQUIRES: `most` is at least 0.
-  template <std::integral T = uint64_t>
-  T count(std::string_view key, T most = static_cast<T>(kMostCount)) const {
-    return static_cast<T>(count_up_to(key, static_cast<uint64_t>(most)));
-  }
-  // The same as values(), but DataError unless they are groups in which number i is at most most[i].
-  const std::vector<uint64_t>& counts(std::string_view key, std::initializer_list<uint64_t> most) const;
-  const State& scope(std::string_view name) const;
-  bool has(std::string_view key) const;
-  // The keys of the numbers, sorted.
-  std::vector<std::string> keys() const;
-
-  std::string encode() const;
-  // Throws DataError for anything that encode() did not write.
-  static State decode(std::string_view bytes);
-
-  bool operator==(const State&) const;
-
- private:
-  uint64_t count_up_to(std::string_view key, uint64_t most) const;
-  void append_to(std::string& out) const;
-  static State read(class StateReader& reader, int depth);
-
-  std::map<std::string, std::vector<uint64_t>, std::less<>> numbers_;
-  std::map<std::string, std::string, std::less<>> texts_;
-  std::map<std::string, State, std::less<>> scopes_;
-};
 
 enum class PortType : uint8_t { none, names, text, rows, batches };
 constexpr std::string_view to_string(PortType type) {

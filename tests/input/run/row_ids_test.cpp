@@ -25,7 +25,7 @@ TEST(RowIds, RefuseWhatIsNone) {
     load_ids(state, "window");
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "the saved input state has 3 values for \"window\", which is not a multiple of 7");
+    EXPECT_STREQ(error.what(), "the saved state has 3 values for \"window\", which is not a multiple of 7");
   }
   state.set("window", {1, 2, 3, uint64_t{1} << 32, 5, 6, 7});
   EXPECT_THROW(load_ids(state, "window"), DataError);

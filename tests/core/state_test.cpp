@@ -1,11 +1,14 @@
-#include "millrace/input/op.h"
+#include "millrace/core/state.h"
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "millrace/core/errors.h"
-#include "tests/input/saved_states.h"
+#include "tests/core/state_bytes.h"
 
 namespace millrace {
 namespace {
@@ -65,6 +68,25 @@ TEST(State, TellsWhatIsThere) {
   EXPECT_EQ(state.keys(), (std::vector<std::string>{"batches", "draws", "empty"}));
 }
 
+TEST(State, KeepsEveryBitOfADouble) {
+  const double quiet = std::bit_cast<double>(uint64_t{0x7ff8000000000123});
+  const std::vector<double> given = {0.1, -0.0, std::numeric_limits<double>::denorm_min(), -INFINITY, quiet};
+  State state;
+  state.set_reals("sums", given);
+  state.set_real("loss", quiet);
+  state.set_reals("none", {});
+  const State read = State::decode(state.encode());
+  const std::vector<double> sums = read.reals("sums");
+  ASSERT_EQ(sums.size(), given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    EXPECT_EQ(std::bit_cast<uint64_t>(sums[i]), std::bit_cast<uint64_t>(given[i])) << i;
+  }
+  EXPECT_EQ(std::bit_cast<uint64_t>(read.real("loss")), std::bit_cast<uint64_t>(quiet));
+  EXPECT_TRUE(read.reals("none").empty());
+  EXPECT_THROW(read.real("sums"), DataError) << "five values";
+  EXPECT_THROW(read.reals("weight"), DataError);
+}
+
 TEST(State, NamesTheKeyThatIsAbsent) {
   const State state = example();
   try {
@@ -72,7 +94,7 @@ TEST(State, NamesTheKeyThatIsAbsent) {
     FAIL();
   } catch (const DataError& error) {
     EXPECT_STREQ(error.what(),
-                 "the saved input state has no value \"offset\"; it was saved by another version or another graph");
+                 "the saved state has no value \"offset\"; it was saved by another version or another configuration");
   }
   EXPECT_THROW(state.text("batches"), DataError);
   EXPECT_THROW(state.scope("writer"), DataError);
@@ -80,7 +102,7 @@ TEST(State, NamesTheKeyThatIsAbsent) {
     state.value("draws");
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "the saved input state has 3 values for \"draws\", but 1 is expected");
+    EXPECT_STREQ(error.what(), "the saved state has 3 values for \"draws\", but 1 is expected");
   }
 }
 
@@ -93,10 +115,9 @@ TEST(State, RefusesNumbersAboveWhatTheirReaderCanUse) {
     state.count("batches", 11);
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "the saved input state has 12 for \"batches\", expected at most 11; it was changed, or it was saved by "
-        "another version or another graph");
+    EXPECT_STREQ(error.what(),
+                 "the saved state has 12 for \"batches\", expected at most 11; it was changed, or it was saved by "
+                 "another version or another configuration");
   }
   state.set("rows", State::kMostCount);
   EXPECT_EQ(state.count<int64_t>("rows"), int64_t{State::kMostCount});
@@ -129,15 +150,15 @@ TEST(State, RefusesEveryTruncationAndEveryChangedByte) {
 }
 
 TEST(State, SaysWhatIsWrongWithTheBytes) {
-  EXPECT_EQ(message_of("a: 1\n"), "this is not a saved input state: it does not begin like one");
-  EXPECT_EQ(message_of("millrace state\n"), "this is not a saved input state: it ends too early");
+  EXPECT_EQ(message_of("a: 1\n"), "this is not a saved state: it does not begin like one");
+  EXPECT_EQ(message_of("millrace state\n"), "this is not a saved state: it ends too early");
   const std::string bytes = example().encode();
-  EXPECT_EQ(message_of(bytes + "x"), "this is not a saved input state: its checksum does not match");
+  EXPECT_EQ(message_of(bytes + "x"), "this is not a saved state: its checksum does not match");
   EXPECT_EQ(message_of(with_checksum(without_checksum(bytes) + "x")),
-            "this is not a saved input state: something follows its end");
+            "this is not a saved state: something follows its end");
   std::string newer = without_checksum(bytes);
   newer[15] = 9;
-  EXPECT_EQ(message_of(with_checksum(newer)), "the saved input state has version 9, this library reads version 1");
+  EXPECT_EQ(message_of(with_checksum(newer)), "the saved state has version 9, this library reads version 1");
 }
 
 // A checksum keeps nobody from writing lies; every change of a byte must end in a state or in an error.
@@ -162,11 +183,11 @@ TEST(State, RefusesKeysOutOfOrderAndBottomlessScopes) {
       "decoded");
   EXPECT_EQ(
       message_of(with_checksum(start + number_bytes(2) + entry('a') + entry('a') + number_bytes(0) + number_bytes(0))),
-      "this is not a saved input state: the key \"a\" is out of order");
+      "this is not a saved state: the key \"a\" is out of order");
   std::string deep = start;
   for (int depth = 0; depth < 100000; ++depth)
     deep += number_bytes(0) + number_bytes(0) + number_bytes(1) + number_bytes(1) + "s";
-  EXPECT_EQ(message_of(with_checksum(deep)), "this is not a saved input state: its parts are nested too deeply");
+  EXPECT_EQ(message_of(with_checksum(deep)), "this is not a saved state: its parts are nested too deeply");
 }
 
 }  // namespace

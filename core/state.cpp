@@ -1,5 +1,8 @@
-// State, which input/op.h declares.
-#include "millrace/input/op.h"
+#include "millrace/core/state.h"
+
+#include <bit>
+#include <cstddef>
+#include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
@@ -25,8 +28,7 @@ void append_text(std::string& out, std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::string_view why) {
-  throw DataError(cat("this is not a saved input state: ", why), {},
-                  "it was cut off, changed, or written by something else");
+  throw DataError(cat("this is not a saved state: ", why), {}, "it was cut off, changed, or written by something else");
 }
 
 }  // namespace
@@ -74,18 +76,18 @@ class StateReader {
 namespace {
 
 template <class Map>
-const typename Map::mapped_type& get(const Map& map, std::string_view key, std::string_view what) {
+const typename Map::mapped_type& find_in(const Map& map, std::string_view key, std::string_view what) {
   const auto found = map.find(key);
   if (found == map.end()) {
-    throw DataError(cat("the saved input state has no ", what, ' ', quote(key)), {},
-                    "it was saved by another version or another graph");
+    throw DataError(cat("the saved state has no ", what, ' ', quote(key)), {},
+                    "it was saved by another version or another configuration");
   }
   return found->second;
 }
 
 [[noreturn]] void refuse_count(std::string_view key, uint64_t found, uint64_t most) {
-  throw DataError(cat("the saved input state has ", found, " for ", quote(key), ", expected at most ", most), {},
-                  "it was changed, or it was saved by another version or another graph");
+  throw DataError(cat("the saved state has ", found, " for ", quote(key), ", expected at most ", most), {},
+                  "it was changed, or it was saved by another version or another configuration");
 }
 
 // Calls write(value) after each key.
@@ -116,6 +118,12 @@ void State::set(std::string_view key, std::vector<uint64_t> values) {
   numbers_.insert_or_assign(std::string(key), std::move(values));
 }
 
+void State::set_reals(std::string_view key, const std::vector<double>& values) {
+  std::vector<uint64_t> bits;
+  for (const double value : values) bits.push_back(std::bit_cast<uint64_t>(value));
+  set(key, std::move(bits));
+}
+
 void State::set_text(std::string_view key, std::string value) {
   texts_.insert_or_assign(std::string(key), std::move(value));
 }
@@ -125,15 +133,23 @@ State& State::scope(std::string_view name) {
   return found != scopes_.end() ? found->second : scopes_[std::string(name)];
 }
 
-const std::vector<uint64_t>& State::values(std::string_view key) const { return get(numbers_, key, "value"); }
+const std::vector<uint64_t>& State::values(std::string_view key) const { return find_in(numbers_, key, "value"); }
 
 uint64_t State::value(std::string_view key) const {
   const std::vector<uint64_t>& found = values(key);
   if (found.size() != 1) {
-    throw DataError(cat("the saved input state has ", found.size(), " values for ", quote(key), ", but 1 is expected"));
+    throw DataError(cat("the saved state has ", found.size(), " values for ", quote(key), ", but 1 is expected"));
   }
   return found.front();
 }
+
+std::vector<double> State::reals(std::string_view key) const {
+  std::vector<double> out;
+  for (const uint64_t bits : values(key)) out.push_back(std::bit_cast<double>(bits));
+  return out;
+}
+
+double State::real(std::string_view key) const { return std::bit_cast<double>(value(key)); }
 
 uint64_t State::count_up_to(std::string_view key, uint64_t most) const {
   const uint64_t found = value(key);
@@ -144,7 +160,7 @@ uint64_t State::count_up_to(std::string_view key, uint64_t most) const {
 const std::vector<uint64_t>& State::counts(std::string_view key, std::initializer_list<uint64_t> most) const {
   const std::vector<uint64_t>& found = values(key);
   if (found.size() % most.size() != 0) {
-    throw DataError(cat("the saved input state has ", found.size(), " values for ", quote(key),
+    throw DataError(cat("the saved state has ", found.size(), " values for ", quote(key),
                         ", which is not a multiple of ", most.size()));
   }
   for (size_t i = 0; i < found.size(); ++i) {
@@ -154,9 +170,9 @@ const std::vector<uint64_t>& State::counts(std::string_view key, std::initialize
   return found;
 }
 
-const std::string& State::text(std::string_view key) const { return get(texts_, key, "text"); }
+const std::string& State::text(std::string_view key) const { return find_in(texts_, key, "text"); }
 
-const State& State::scope(std::string_view name) const { return get(scopes_, name, "part"); }
+const State& State::scope(std::string_view name) const { return find_in(scopes_, name, "part"); }
 
 bool State::has(std::string_view key) const {
   return numbers_.contains(key) || texts_.contains(key) || scopes_.contains(key);
@@ -204,7 +220,7 @@ State State::decode(std::string_view bytes) {
   if (StateReader(bytes.substr(body.size())).number() != fnv1a64(body)) refuse("its checksum does not match");
   StateReader reader(body.substr(kMagic.size()));
   if (const uint64_t version = reader.number(); version != kVersion) {
-    throw DataError(cat("the saved input state has version ", version, ", this library reads version ", kVersion));
+    throw DataError(cat("the saved state has version ", version, ", this library reads version ", kVersion));
   }
   State state = read(reader, 0);
   if (!reader.at_end()) refuse("something follows its end");
