@@ -20,6 +20,7 @@
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
+#include "millrace/core/state.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/layer.h"
 
@@ -119,6 +120,11 @@ class MILLRACE_EXPORT MetricAccumulator {
   // The metric over everything added since reset(); NaN if nothing was added, or nothing with a weight.
   virtual double value() const = 0;
   virtual void reset() = 0;
+  // Everything that was added since reset(). An accumulator of the same metric that restores it goes on from there, as
+  // if it had added the same: with the same bits. A file may lie, so restore() throws DataError for what it cannot go
+  // on with.
+  virtual void save(State& state) const = 0;
+  virtual void restore(const State& state) = 0;
 };
 
 // A metric's plan reduces each batch to a partial on the device, usually a few bytes; an accumulator on the host joins

@@ -5,7 +5,9 @@
 #include <limits>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/tensor.h"
+#include "millrace/core/text.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
@@ -141,6 +143,25 @@ class AucAccumulator final : public MetricAccumulator {
   void reset() override {
     keys_.clear();
     bins_.clear();
+  }
+
+  void save(State& state) const override {
+    std::vector<double> weights;
+    for (const Tied& bin : bins_) weights.insert(weights.end(), {bin.negative, bin.positive});
+    state.set("rows", keys_);
+    state.set_reals("bins", weights);
+  }
+  void restore(const State& state) override {
+    const std::vector<uint64_t>& keys = state.values("rows");
+    const std::vector<double> weights = state.reals("bins");
+    const bool right = weights.empty() ? keys.size() <= kExactRows : keys.empty() && weights.size() == 2 * kBins;
+    if (!right) {
+      throw DataError(cat("the saved state of auc has ", keys.size(), " rows and ", weights.size() / 2, " bins"), {},
+                      cat("it has at most ", kExactRows, " rows, or ", kBins, " bins"));
+    }
+    keys_.assign(keys.begin(), keys.end());
+    bins_.resize(weights.size() / 2);
+    for (size_t i = 0; i < bins_.size(); ++i) bins_[i] = {weights[2 * i], weights[2 * i + 1]};
   }
 
  private:

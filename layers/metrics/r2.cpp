@@ -1,8 +1,12 @@
 // r2: how much of the labels' deviations from their mean the predictions explain.
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <utility>
 #include <vector>
 
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/regression.h"
 
@@ -125,7 +129,10 @@ class R2Accumulator final : public MetricAccumulator {
       weight_ = weight;
       return;
     }
-    const size_t columns = (added_.size() - kMeans) / 2;
+    const size_t columns = columns_of(added_);
+    if (joined_.size() != added_.size()) {
+      throw DataError(cat("the saved state of r2 has ", columns_of(joined_), " columns, the model has ", columns));
+    }
     const double all = weight_ + weight;
     joined_[kErrors] += added_[kErrors];
     for (size_t i = kMeans; i < kMeans + columns; ++i) {
@@ -139,13 +146,29 @@ class R2Accumulator final : public MetricAccumulator {
     if (weight_ == 0) return std::numeric_limits<double>::quiet_NaN();
     const double errors = joined_[kErrors];
     double deviations = 0;
-    for (size_t i = kMeans + (joined_.size() - kMeans) / 2; i < joined_.size(); ++i) deviations += joined_[i];
+    for (size_t i = kMeans + columns_of(joined_); i < joined_.size(); ++i) deviations += joined_[i];
     if (deviations == 0 && errors >= 0) return errors == 0 ? 1 : 0;
     return 1 - errors / deviations;
   }
   void reset() override { weight_ = 0; }
 
+  void save(State& state) const override {
+    state.set_real("weight", weight_);
+    state.set_reals("sums", weight_ == 0 ? std::vector<double>() : joined_);
+  }
+  void restore(const State& state) override {
+    const double weight = state.real("weight");
+    std::vector<double> sums = state.reals("sums");
+    if (weight != 0 && (sums.size() <= kMeans || sums.size() % 2 != 0)) {
+      throw DataError(cat("the saved state of r2 has ", sums.size(), " sums, expected 2 and 2 a column"));
+    }
+    weight_ = weight;
+    joined_ = std::move(sums);
+  }
+
  private:
+  static size_t columns_of(const std::vector<double>& sums) { return (sums.size() - kMeans) / 2; }
+
   std::vector<double> added_, joined_;  // as the partial, but for the weight; kept, so that a window allocates nothing
   double weight_ = 0;
 };

@@ -108,6 +108,14 @@ class MILLRACE_EXPORT RowMeanAccumulator : public MetricAccumulator {
   }
   double value() const override { return weight_ > 0 ? sum_ / weight_ : std::numeric_limits<double>::quiet_NaN(); }
   void reset() final { sum_ = weight_ = 0; }
+  void save(State& state) const final {
+    state.set_real("sum", sum_);
+    state.set_real("weight", weight_);
+  }
+  void restore(const State& state) final {
+    sum_ = state.real("sum");
+    weight_ = state.real("weight");
+  }
 
  private:
   double sum_ = 0, weight_ = 0;

@@ -171,6 +171,14 @@ class Accumulator final : public MetricAccumulator {
     at("accumulator.reset");
     sum_->reset();
   }
+  void save(State& state) const override {
+    at("accumulator.save");
+    sum_->save(state);
+  }
+  void restore(const State& state) override {
+    at("accumulator.restore");
+    sum_->restore(state);
+  }
 
  private:
   std::unique_ptr<MetricAccumulator> sum_;

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/sizes.h"
+#include "millrace/core/text.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
 
@@ -96,7 +99,11 @@ class ClassCountsAccumulator final : public MetricAccumulator {
   explicit ClassCountsAccumulator(ClassScore score) : score_(score) {}
 
   void add(std::span<const std::byte> partial, int64_t) override {
-    totals_.resize(partial.size() / sizeof(double));
+    const size_t numbers = partial.size() / sizeof(double);
+    if (totals_.empty()) totals_.resize(numbers);
+    if (totals_.size() != numbers) {
+      throw DataError(cat("the saved state counts ", totals_.size() / 3, " classes, the model has ", numbers / 3));
+    }
     for (size_t i = 0; i < totals_.size(); ++i) {
       double count = 0;
       std::memcpy(&count, partial.data() + i * sizeof count, sizeof count);
@@ -117,6 +124,15 @@ class ClassCountsAccumulator final : public MetricAccumulator {
   }
 
   void reset() override { totals_.clear(); }
+
+  void save(State& state) const override { state.set_reals("counts", totals_); }
+  void restore(const State& state) override {
+    std::vector<double> counts = state.reals("counts");
+    if (!counts.empty() && counts.size() % 3 != 1) {
+      throw DataError(cat("the saved counts of classes are ", counts.size(), " numbers, expected 3 a class and 1"));
+    }
+    totals_ = std::move(counts);
+  }
 
  private:
   ClassScore score_;

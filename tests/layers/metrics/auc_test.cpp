@@ -123,12 +123,34 @@ TEST(Auc, BoundsItsMemoryHoweverManyRowsCome) {
   accumulator->reset();
   for (size_t begin = 0; begin < kRows; begin += 70001) add(*accumulator, begin, std::min(begin + 70001, kRows));
   EXPECT_EQ(accumulator->value(), all) << "the same bits, however the rows are cut into batches";
+  const auto heir = restored(*accumulator, auc());
+  EXPECT_EQ(heir->value(), all) << "from a saved state";
+  add(*heir, 0, 70001);
+  add(*accumulator, 0, 70001);
+  EXPECT_EQ(heir->value(), accumulator->value());
   EXPECT_EQ(accumulator->bytes(1000), 8000U);
   EXPECT_EQ(accumulator->bytes(INT64_MAX), accumulator->bytes(kRows));
   EXPECT_LT(accumulator->bytes(INT64_MAX), size_t{13} << 20);
   accumulator->reset();
   add(*accumulator, 0, 1000);
   EXPECT_NEAR(accumulator->value(), area_of({rows.begin(), rows.begin() + 1000}), 1e-12) << "exact again";
+}
+
+TEST(Auc, RefusesAChangedState) {
+  const MetricRows rows{{1, 2}, {0, 1}};
+  const auto error = [&](size_t kept, size_t bins) {
+    State state;
+    state.set("rows", std::vector<uint64_t>(kept, uint64_t{0x8000000180000001}));
+    state.set_reals("bins", std::vector<double>(2 * bins, 1.0));
+    return restore_error(auc(), rows, state);
+  };
+  constexpr size_t kMostRows = size_t{1} << 20, kBins = (size_t{1} << 18) + 2;
+  EXPECT_EQ(error(3, 0), "no error");
+  EXPECT_EQ(error(0, kBins), "no error");
+  const std::string hint = "; it has at most 1048576 rows, or 262146 bins";
+  EXPECT_EQ(error(kMostRows + 1, 0), "the saved state of auc has 1048577 rows and 0 bins" + hint);
+  EXPECT_EQ(error(0, kBins - 1), "the saved state of auc has 0 rows and 262145 bins" + hint);
+  EXPECT_EQ(error(1, kBins), "the saved state of auc has 1 rows and 262146 bins" + hint);
 }
 
 TEST(Auc, RejectsWhatItCannotJudge) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -78,6 +79,18 @@ inline void add_rows(MetricAccumulator& accumulator, const MetricCase& from, con
   accumulator.add(partial_of(from, rows), count_rows(from, rows));
 }
 
+// A fresh accumulator that goes on from the state of another one.
+inline std::unique_ptr<MetricAccumulator> restored(const MetricAccumulator& accumulator, const MetricCase& from) {
+  State state;
+  accumulator.save(state);
+  std::unique_ptr<MetricAccumulator> fresh = make_metric(from.kind, from.options)->accumulator();
+  fresh->restore(State::decode(state.encode()));
+  return fresh;
+}
+
+// Of the value, which may be NaN.
+inline uint64_t bits_of(const MetricAccumulator& accumulator) { return std::bit_cast<uint64_t>(accumulator.value()); }
+
 inline double value_of(const MetricCase& from, const MetricRows& rows) {
   const std::unique_ptr<MetricAccumulator> accumulator = make_metric(from.kind, from.options)->accumulator();
   add_rows(*accumulator, from, rows);
@@ -117,14 +130,21 @@ inline void check_metric(MetricCase from, MetricRows rows, Joins unweighted, Joi
       add_rows(*accumulator, from, rows);
       const double whole = accumulator->value();
       EXPECT_NEAR(whole, expected, tolerance);
-      // Batches that grow from one row to all, and the same ones the other way round.
+      // Batches that grow from one row to all, and the same ones the other way round; and all of it by accumulators
+      // that are saved and restored before each batch.
       for (const bool growing : {true, false}) {
         accumulator->reset();
         EXPECT_TRUE(std::isnan(accumulator->value()));
+        std::unique_ptr<MetricAccumulator> heir = make_metric(from.kind, from.options)->accumulator();
         for (int64_t done = 0, size = 1; done < batch; done += size, size = std::min(2 * size, batch - done)) {
           const int64_t begin = growing ? done : batch - done - size;
-          add_rows(*accumulator, from, part_of(from, rows, begin, begin + size));
+          const std::vector<std::byte> partial = partial_of(from, part_of(from, rows, begin, begin + size));
+          accumulator->add(partial, size);
+          heir = restored(*heir, from);
+          heir->add(partial, size);
+          EXPECT_EQ(bits_of(*heir), bits_of(*accumulator)) << growing << ' ' << done;
         }
+        EXPECT_EQ(bits_of(*restored(*accumulator, from)), bits_of(*accumulator)) << growing;
         if (exact) {
           EXPECT_EQ(accumulator->value(), whole) << growing;
         } else {
@@ -143,6 +163,19 @@ inline void check_metric(MetricCase from, MetricRows rows, Joins unweighted, Joi
       EXPECT_TRUE(std::isnan(value_of(from, spoilt)));
     }
   }
+}
+
+// What a state that numbers were changed in says, at the latest when rows are added to it.
+inline std::string restore_error(const MetricCase& from, const MetricRows& rows, const State& state) {
+  const std::unique_ptr<MetricAccumulator> accumulator = make_metric(from.kind, from.options)->accumulator();
+  try {
+    accumulator->restore(state);
+    accumulator->value();
+    add_rows(*accumulator, from, rows);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 // What check() says about one row.

@@ -99,6 +99,23 @@ TEST(R2, ALabelThatDoesNotCountMayBeHuge) {
   EXPECT_TRUE(std::isnan(r2_of({{1, 2}, {1e20, 1}, {0, 0}})));
 }
 
+TEST(R2, RefusesAChangedState) {
+  const MetricCase from = numbers_of("r2", Shape{2});
+  const MetricRows rows{{1, 2, 3, 4}, {2, 2, 3, 5}};
+  const auto error = [&](double weight, const std::vector<double>& sums) {
+    State state;
+    state.set_real("weight", weight);
+    state.set_reals("sums", sums);
+    return restore_error(from, rows, state);
+  };
+  EXPECT_EQ(error(2, {2, 1, 2.5, 3.5, 0.5, 4.5}), "no error");
+  EXPECT_EQ(error(0, {}), "no error") << "nothing was added yet";
+  EXPECT_EQ(error(2, {}), "the saved state of r2 has 0 sums, expected 2 and 2 a column");
+  EXPECT_EQ(error(2, {2, 1}), "the saved state of r2 has 2 sums, expected 2 and 2 a column");
+  EXPECT_EQ(error(2, {2, 1, 3, 4, 5}), "the saved state of r2 has 5 sums, expected 2 and 2 a column");
+  EXPECT_EQ(error(2, {2, 1, 2.5, 0.5}), "the saved state of r2 has 1 columns, the model has 2");
+}
+
 TEST(R2, ShowsNaN) { check_shows_nan("r2"); }
 
 TEST(R2, RejectsWhatItCannotJudge) { check_number_metric_rejects("r2"); }

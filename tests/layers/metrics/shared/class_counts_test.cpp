@@ -17,7 +17,8 @@ class Digits final : public ClassCountsMetric {
                           [](const ClassCounts& c) { return 100 * c.right + 10 * c.predicted + c.labelled; }) {}
 };
 
-double digits_of(const std::vector<double>& logits, const std::vector<double>& labels) {
+// A batch's partial.
+std::vector<std::byte> counts_of(const std::vector<double>& logits, const std::vector<double>& labels) {
   const auto rows = static_cast<int64_t>(labels.size()), classes = static_cast<int64_t>(logits.size()) / rows;
   Tensor prediction(Device::cpu(), {Shape{rows, classes}, DType::f32}, Tensor::Rows::padded);
   Tensor label(Device::cpu(), {Shape{rows, 1}, DType::i32}, Tensor::Rows::padded);
@@ -33,8 +34,12 @@ double digits_of(const std::vector<double>& logits, const std::vector<double>& l
                       .weight = {},
                       .partial = partial.data(),
                       .scratch = scratch.data()});
+  return partial;
+}
+
+double digits_of(const std::vector<double>& logits, const std::vector<double>& labels) {
   const auto accumulator = Digits().accumulator();
-  accumulator->add(partial, rows);
+  accumulator->add(counts_of(logits, labels), static_cast<int64_t>(labels.size()));
   return accumulator->value();
 }
 
@@ -46,6 +51,26 @@ TEST(ClassCounts, GivesTheMeanOfTheScoresOfClassesThatOccur) {
 TEST(ClassCounts, HasOneClassWithOneLogit) { EXPECT_EQ(digits_of({1, -1, 1, -1}, {1, 1, 0, 0}), 122); }
 
 TEST(ClassCounts, OfNothingIsNan) { EXPECT_TRUE(std::isnan(Digits().accumulator()->value())); }
+
+TEST(ClassCounts, RefusesAChangedState) {
+  const auto error = [](const std::vector<double>& counts) -> std::string {
+    State state;
+    state.set_reals("counts", counts);
+    const auto accumulator = Digits().accumulator();
+    try {
+      accumulator->restore(state);
+      accumulator->value();
+      accumulator->add(counts_of({1, 0, 0, 1}, {0, 1}), 2);
+    } catch (const DataError& refused) {
+      return refused.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error({}), "no error");
+  EXPECT_EQ(error({1, 1, 2, 0, 0, 0, 2}), "no error");
+  EXPECT_EQ(error({1, 1, 2, 0}), "the saved state counts 1 classes, the model has 2");
+  EXPECT_EQ(error({1, 1}), "the saved counts of classes are 2 numbers, expected 3 a class and 1");
+}
 
 TEST(ClassCounts, NamesTheMetricWhereTheLabelDoesNotFit) {
   try {
