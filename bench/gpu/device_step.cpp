@@ -120,7 +120,7 @@ int DeviceStep::run_several(int most) {
 
 double DeviceStep::loss() {
   impl_->context.synchronize();
-  return impl_->scores.loss_of(impl_->slot().scores);
+  return impl_->scores.loss_of(impl_->slot().scores).mean;
 }
 
 bool DeviceStep::recorded() const { return impl_->recorded; }

@@ -135,4 +135,23 @@ bool GradientRules::finite(Context& context) const {
   return most * most <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
+void GradientRules::save(Context& context, State& state) const {
+  state.set("gathered", static_cast<uint64_t>(gathered_));
+  if (gathered_ == 0) return;
+  double weight = 0;
+  context.copy(&weight, &static_cast<const Numbers*>(numbers_.data())->weight, sizeof weight);
+  context.synchronize();
+  state.set_real("weight", weight);
+}
+
+void GradientRules::restore(Context& context, const State& state) {
+  const auto gathered = state.count<int64_t>("gathered", options_.accumulate - 1);
+  if (gathered > 0) {
+    const double weight = state.real("weight");
+    context.copy(&static_cast<Numbers*>(numbers_.data())->weight, &weight, sizeof weight);
+    context.synchronize();
+  }
+  gathered_ = gathered;
+}
+
 }  // namespace millrace

@@ -9,15 +9,16 @@
 //     rules.begin_anew();
 //   }
 //
-// `gradients` is one block (model_plan.h), the same at every call. Calls with a context only give work to the context
-// and change nothing here, so that the work may be recorded (core/replay.h); which work it is depends on the batches
-// counted so far. Nothing is allocated after construction. Used by one thread at a time.
+// `gradients` is one block (model_plan.h), the same at every call. begin_batch() and finish() only give work to the
+// context and change nothing here, so that the work may be recorded (core/replay.h); which work it is depends on the
+// batches counted so far. Nothing is allocated after construction. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "millrace/core/context.h"
+#include "millrace/core/state.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/gradients/gradient_options.h"
 #include "millrace/layers/model/model_plan.h"
@@ -49,6 +50,11 @@ class GradientRules {
   // Whether every value was finite at the last finish(), before anything limited it, and what check_squares asks for;
   // waits for the device. REQUIRES: check_finite.
   bool finite(Context& context) const;
+
+  // What is known of the update whose batches are being gathered; the block of gradients belongs to it, too. Both wait
+  // for the device. restore() throws DataError if the update would be complete.
+  void save(Context& context, State& state) const;
+  void restore(Context& context, const State& state);
 
   size_t bytes() const { return numbers_.bytes() + scratch_.bytes(); }
 

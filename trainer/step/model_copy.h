@@ -8,10 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/layers/model/model.h"
+#include "millrace/trainer/step/training_part.h"
 
 namespace millrace {
 
@@ -26,6 +28,8 @@ class ModelCopy {
   void take();
   // REQUIRES: take() was called.
   void give_back();
+  // Adds the tensors of the copy under the names that they have in the model, behind `prefix`.
+  void list(std::string_view prefix, std::vector<NamedTensor>& out) const;
   size_t bytes() const;
 
  private:
@@ -34,7 +38,9 @@ class ModelCopy {
     Memory copy;
   };
 
+  const Model& model_;
   Context& context_;
+  const Of of_;
   std::vector<Part> parts_;
 };
 

@@ -103,7 +103,7 @@ void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, const 
   }
 }
 
-Scores::BatchLoss Scores::read(const Memory& copy) const {
+Scores::BatchLoss Scores::loss_of(const Memory& copy) const {
   BatchLoss out;
   dispatch_float(args_.prediction.dtype, [&]<class T>() {
     const T* const loss = static_cast<const T*>(copy.data());
@@ -114,13 +114,10 @@ Scores::BatchLoss Scores::read(const Memory& copy) const {
   return out;
 }
 
-bool Scores::loss_is_fine(const Memory& copy) const {
-  const BatchLoss batch = read(copy);
-  return batch.weight == 0 || std::isfinite(batch.mean);
-}
+bool Scores::BatchLoss::fine() const { return weight == 0 || std::isfinite(mean); }
 
 void Scores::join(const ScorePlan& plan, const Memory& copy) {
-  const BatchLoss batch = read(copy);
+  const BatchLoss batch = loss_of(copy);
   if (batch.weight > 0) {
     weighted_loss_ += batch.weight * batch.mean;
     weight_ += batch.weight;
@@ -160,6 +157,23 @@ void Scores::reset() {
   weighted_loss_ = weight_ = 0;
   batches_ = 0;
   for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->reset(); });
+}
+
+void Scores::save(State& state) const {
+  state.set_real("loss", weighted_loss_);
+  state.set_real("weight", weight_);
+  state.set("batches", static_cast<uint64_t>(batches_));
+  State& metrics = state.scope("metrics");
+  for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->save(metrics.scope(values_[i].first)); });
+}
+
+void Scores::restore(const State& state) {
+  weighted_loss_ = state.real("loss");
+  weight_ = state.real("weight");
+  constexpr auto kAny = static_cast<int64_t>(State::kMostCount);
+  batches_ = state.count<int64_t>("batches", args_.batches > 0 ? args_.batches : kAny);
+  const State& metrics = state.scope("metrics");
+  for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->restore(metrics.scope(values_[i].first)); });
 }
 
 }  // namespace millrace

@@ -19,6 +19,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/state.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/model/model_plan.h"
@@ -87,10 +88,15 @@ class Scores {
   // What the loss wrote about the last run(), on the device: LossArgs::loss.
   const void* device_loss() const { return loss_value_.data(); }
 
-  // The loss that arrived; NaN if no row counted. REQUIRES: the fetch() has ended.
-  double loss_of(const Memory& copy) const { return read(copy).mean; }
-  // Whether the loss that arrived is finite, or there is none because no row counted. REQUIRES: the fetch() has ended.
-  bool loss_is_fine(const Memory& copy) const;
+  // The loss of one batch.
+  struct BatchLoss {
+    double mean = 0;    // NaN if no row counted
+    double weight = 0;  // of all rows
+    // Whether it is finite, or there is none because no row counted.
+    bool fine() const;
+  };
+  // The loss that arrived. REQUIRES: the fetch() has ended.
+  BatchLoss loss_of(const Memory& copy) const;
   // Joins scores that arrived, metrics among them, to the others. REQUIRES: the fetch() has ended.
   void join(const ScorePlan& plan, const Memory& copy);
   // judge(), fetch() and join() for the batch of the last run(); waits for the device.
@@ -102,15 +108,14 @@ class Scores {
   double loss() const;
   const MetricValues& metrics();  // in the order of ScoresArgs::metrics
   void reset();
+  // What was joined. restore() throws DataError if the state cannot be of these metrics.
+  void save(State& state) const;
+  void restore(const State& state);
 
   // Bytes besides those of the plans, at most, for batches of any size that was planned.
   size_t bytes() const;
 
  private:
-  struct BatchLoss {
-    double mean = 0, weight = 0;
-  };
-  BatchLoss read(const Memory& copy) const;
   template <class Body>
   void for_each_metric(const Body& body) const;
 

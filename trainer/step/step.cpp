@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/core/trace.h"
 #include "millrace/trainer/step/flying_step.h"
 
@@ -61,9 +62,12 @@ std::unique_ptr<StepPlan> TrainStep::make_plan(int64_t rows) {
                    .gradient_target = in_place() ? GradientTarget::parameters : rules_.target(),
                    .slots = places_},
       rows);
-  if (!in_place() && !gradients_)
-    gradients_ = Memory(args_.context.device(), args_.model.parameter_block().spec().bytes());
+  if (!in_place()) make_gradients();
   return made;
+}
+
+void TrainStep::make_gradients() {
+  if (!gradients_) gradients_ = Memory(args_.context.device(), args_.model.parameter_block().spec().bytes());
 }
 
 StepPlan& TrainStep::plan_for(int64_t rows) {
@@ -132,7 +136,7 @@ StepOutcome TrainStep::check() {
 
 // By what was fetched.
 StepOutcome TrainStep::found() {
-  if (!scores_.loss_is_fine(slot_->scores)) return StepOutcome::loss_not_finite;
+  if (!last_loss().fine()) return StepOutcome::loss_not_finite;
   if (state_check_.finite()) return StepOutcome::trained;
   state_not_finite_ = state_check_.first(args_.context);
   return StepOutcome::state_not_finite;
@@ -173,7 +177,8 @@ TensorView TrainStep::gradient_block() const {
 
 void TrainStep::apply_update(const float* scale) {
   const TraceRange range(args_.context.executor().trace(), "step", "update");
-  parameter_update_.apply(gradients_, slot_->numbers.scalars(), scale);
+  const StepNumbers& numbers = slot_ != nullptr ? slot_->numbers : *restored_numbers_;
+  parameter_update_.apply(gradients_, numbers.scalars(), scale);
 }
 
 // Makes the update or, if the gradients are to be checked and are not finite, skips its batches.
@@ -218,7 +223,11 @@ double TrainStep::loss() {
 
 double TrainStep::batch_loss() {
   finish();
-  return scores_.loss_of(slot_->scores);
+  return last_loss().mean;
+}
+
+Scores::BatchLoss TrainStep::last_loss() const {
+  return slot_ != nullptr ? scores_.loss_of(slot_->scores) : restored_loss_.value();
 }
 
 StepOutcome TrainStep::look() {
@@ -238,7 +247,12 @@ bool TrainStep::optimizer_is_finite() {
 
 const MetricValues& TrainStep::metrics() {
   finish();
-  if (windows() || plan_ == nullptr) return scores_.metrics();
+  if (!windows() && plan_ != nullptr) judge_last();
+  return scores_.metrics();
+}
+
+// Makes the scores the last batch's. REQUIRES: no windows.
+void TrainStep::judge_last() {
   args_.context.executor().run([&] {
     if (!std::exchange(judged_, true)) scores_.judge(*plan_->scores, plan_->scored(*slot_));
     scores_.fetch(args_.context, *plan_->scores, true, slot_->scores);
@@ -246,7 +260,55 @@ const MetricValues& TrainStep::metrics() {
     scores_.reset();
     scores_.join(*plan_->scores, slot_->scores);
   });
-  return scores_.metrics();
+}
+
+void TrainStep::save(State& state) {
+  finish();
+  state.set("steps", steps_);
+  state.set("updates", updates_);
+  state.set("skipped", skipped_);
+  rules_.save(args_.context, state.scope("update"));
+  if (slot_ != nullptr || restored_loss_) {
+    state.set_real("loss", last_loss().mean);
+    state.set_real("weight", last_loss().weight);
+  }
+  if (!windows() && plan_ != nullptr) judge_last();
+  scores_.save(state.scope("scores"));
+}
+
+void TrainStep::restore(const State& state) {
+  const uint64_t steps = state.count("steps"), updates = state.count("updates"), skipped = state.count("skipped");
+  std::optional<Scores::BatchLoss> loss;
+  if (state.has("loss")) loss = {.mean = state.real("loss"), .weight = state.real("weight")};
+  rules_.restore(args_.context, state.scope("update"));
+  scores_.restore(state.scope("scores"));
+  steps_ = steps;
+  updates_ = updates;
+  skipped_ = skipped;
+  restored_loss_ = loss;
+  if (rules_.gathered() == 0) return;
+  make_gradients();
+  restored_numbers_.emplace(args_.context.device(), args_.optimizer);
+  restored_numbers_->bring(args_.context, steps_, updates_);
+}
+
+void TrainStep::list(std::vector<NamedTensor>& out) {
+  settle();
+  Model& model = args_.model;
+  list_parameters("", model, model.parameter_block(), out);
+  for (size_t i = 0; i < model.states().size(); ++i) out.push_back({model.states()[i].name, model.state(i)});
+  const std::vector<TensorView>& slots = parameter_update_.slots();
+  for (size_t i = 0; i < slots.size(); ++i) list_parameters(cat("optimizer/", i, '/'), model, slots[i], out);
+  if (rules_.gathered() == 0) return;
+  list_parameters("gradients/", model, gradient_block(), out);
+  if (state_before_update_) state_before_update_->list("before/", out);
+}
+
+size_t TrainStep::most_bytes() const {
+  size_t total = args_.model.bytes() + parameter_update_.bytes();
+  if (args_.gradients.accumulate == 1) return total;
+  total += args_.model.parameter_block().bytes();
+  return total + (state_before_update_ ? state_before_update_->bytes() : 0);
 }
 
 size_t TrainStep::memory_bound(int64_t rows) {

@@ -33,6 +33,7 @@
 #include "millrace/trainer/step/state_check.h"
 #include "millrace/trainer/step/step_inputs.h"
 #include "millrace/trainer/step/step_plan.h"
+#include "millrace/trainer/step/training_part.h"
 
 namespace millrace {
 
@@ -70,7 +71,7 @@ enum class StepOutcome : uint8_t {
   optimizer_not_finite,
 };
 
-class TrainStep {
+class TrainStep : public TrainingPart {
  public:
   static constexpr size_t kMaxPlans = 8;
   // How many batch sizes a training has: the full one and the last batch's.
@@ -94,15 +95,15 @@ class TrainStep {
   virtual StepOutcome flush();
 
   // Loss and metrics of the last batch, or of the window; both functions wait for the device. If no row counted, they
-  // are NaN. Metrics of a batch are computed when they are asked for, even if the batch itself is gone. REQUIRES: run()
-  // was called.
+  // are NaN. Metrics of a batch are computed when they are asked for, even if the batch itself is gone. REQUIRES: there
+  // was a batch, here or in the training that was restored.
   double loss();
   const MetricValues& metrics();  // in the order of StepArgs::metrics
   virtual void start_window() { scores_.reset(); }
   // The loss of the last batch, also if there are windows.
   double batch_loss();
   // What is not finite now: the loss of the last batch, if rows counted, or a state; `trained` if both are. Waits for
-  // the device. REQUIRES: run() was called.
+  // the device. REQUIRES: as loss().
   StepOutcome look();
   // Whether the optimizer's state is finite now. It reads all of it, and waits for the device.
   bool optimizer_is_finite();
@@ -120,6 +121,14 @@ class TrainStep {
   void resume(uint64_t steps, uint64_t updates);
   // The optimizer's state, as of model(): Optimizer::state_slots() blocks laid out like the model's parameter block.
   const std::vector<TensorView>& slots();
+
+  // As a TrainingPart it lists the model's parameters and states, the optimizer's state as
+  // "optimizer/<slot>/<parameter>" and, in the middle of an update, "gradients/<parameter>" and, if steps may be
+  // skipped, "before/<state>": the states before the update.
+  void save(State& state) override;
+  void restore(const State& state) override;
+  void list(std::vector<NamedTensor>& out) override;
+  size_t most_bytes() const override;
 
   // Whether the step of the last batch that was trained on ran as recorded graphs, except an update whose gradient is
   // checked first.
@@ -180,8 +189,11 @@ class TrainStep {
     return !args_.gradients.any() && attributed(args_.optimizer, &Optimizer::adds_scaled_gradient);
   }
   std::unique_ptr<StepPlan> make_plan(int64_t rows);
+  void make_gradients();
   TensorView gradient_block() const;
   void apply_update(const float* scale);
+  Scores::BatchLoss last_loss() const;
+  void judge_last();
   StepOutcome found();
   StepOutcome make_update();
   StepOutcome end_update();
@@ -194,7 +206,10 @@ class TrainStep {
   ParameterUpdate parameter_update_;
   StateCheck state_check_;
   std::string state_not_finite_;
-  bool judged_ = false;        // the metrics of the last batch were computed
+  bool judged_ = false;  // the metrics of the last batch were computed
+  // Of the training that was restored: the loss of its last batch, and the numbers for an update with no batch of ours.
+  std::optional<Scores::BatchLoss> restored_loss_;
+  std::optional<StepNumbers> restored_numbers_;
   PlanCache<StepPlan> plans_;  // last: the plans' recordings refer to the other members
 };
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "tests/layers/layer_run.h"
 
@@ -24,6 +26,8 @@ struct Update {
   int threads = 2;
   bool finite = false;
 
+  bool moves = false;  // before each batch, to fresh rules that go on from a saved state
+
   // The gradients as an optimizer sees them.
   std::vector<double> of(const std::vector<Batch>& batches, int updates = 1) {
     Executor executor(threads);
@@ -31,22 +35,27 @@ struct Update {
     const auto count = static_cast<int64_t>(batches[0].gradient.size());
     Tensor block(Device::cpu(), {Shape{count}, dtype});
     write_values(block.view(), nans(count));
-    GradientRules rules(options, Device::cpu(), block.spec());
+    std::optional<GradientRules> rules(std::in_place, options, Device::cpu(), block.spec());
     const float* scale = nullptr;
     for (int update = 0; update < updates; ++update) {
       for (const Batch& batch : batches) {
-        EXPECT_FALSE(rules.complete());
+        EXPECT_FALSE(rules->complete());
+        if (moves) {
+          State state;
+          rules->save(context, state);
+          rules.emplace(options, Device::cpu(), block.spec()).restore(context, State::decode(state.encode()));
+        }
         Tensor loss(Device::cpu(), {Shape{2}, dtype});
         write_values(loss.view(), {0.5, batch.weight});
-        const float* const alpha = rules.begin_batch(context, loss.view().data(), block.view());
-        rules.count_batch();
-        backward(rules, batch, alpha, block);
+        const float* const alpha = rules->begin_batch(context, loss.view().data(), block.view());
+        rules->count_batch();
+        backward(*rules, batch, alpha, block);
       }
-      EXPECT_EQ(rules.gathered(), static_cast<int64_t>(batches.size()));
-      scale = rules.finish(context, block.view());
-      rules.begin_anew();
-      EXPECT_EQ(rules.gathered(), 0);
-      if (options.check_finite) finite = rules.finite(context);
+      EXPECT_EQ(rules->gathered(), static_cast<int64_t>(batches.size()));
+      scale = rules->finish(context, block.view());
+      rules->begin_anew();
+      EXPECT_EQ(rules->gathered(), 0);
+      if (options.check_finite) finite = rules->finite(context);
     }
     std::vector<double> out = read_values(block.view());
     for (double& value : out) value *= scale != nullptr ? static_cast<double>(*scale) : 1.0;
@@ -83,6 +92,32 @@ TEST(GradientRules, JoinBatchesByTheWeightOfTheirRows) {
 TEST(GradientRules, AFewerBatchesMakeAnUpdateToo) {
   Update update{.options = {.accumulate = 4}};
   EXPECT_EQ(update.of({{{1, -2}, 2}, {{3, 2}, 2}}), (std::vector<double>{2, 0}));
+}
+
+TEST(GradientRules, GoOnFromASavedState) {
+  const std::vector<Update::Batch> batches = {{{1, -2}, 3}, {{5, 2}, 0.1}, {{0.3, 1e-9}, 7}};
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Update stays{.options = {.accumulate = 3, .clip_value = 1.5, .clip_norm = 1.0}, .dtype = dtype};
+    Update moves = stays;
+    moves.moves = true;
+    EXPECT_EQ(moves.of(batches, 2), stays.of(batches, 2));
+  }
+  Update alone{.options = {.clip_norm = 1.0}, .moves = true};
+  EXPECT_EQ(alone.of({{{0, -1, 0}, 7}}, 2), (std::vector<double>{0, -1, 0}));
+}
+
+TEST(GradientRules, RefuseAStateWithTooManyBatches) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  GradientRules rules({.accumulate = 3}, Device::cpu(), {Shape{8}, DType::f32});
+  State state;
+  state.set("gathered", 3);
+  state.set_real("weight", 1);
+  EXPECT_THROW(rules.restore(context, state), DataError);
+  EXPECT_EQ(rules.gathered(), 0);
+  state.set("gathered", 2);
+  rules.restore(context, state);
+  EXPECT_TRUE(rules.next_completes());
 }
 
 TEST(GradientRules, LimitEachValue) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/layers/follow_layer.h"
 
 namespace millrace {
@@ -26,11 +29,23 @@ TEST(ModelCopy, GivesBackParametersAndStates) {
   ModelCopy states(model, context, ModelCopy::Of::states);
   EXPECT_EQ(states.bytes(), model.state(0).bytes());
   EXPECT_EQ(all.bytes(), model.parameter_block().bytes() + states.bytes());
+  std::vector<NamedTensor> listed;
+  all.list("best/", listed);
+  states.list("before/", listed);
+  std::vector<std::string> names;
+  for (const NamedTensor& one : listed) names.push_back(one.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"best/dense.weight", "best/dense.bias", "best/follow.mean",
+                                             "before/follow.mean"}));
   all.take();
   states.take();
+  EXPECT_EQ(listed[0].values.spec(), model.parameter(0).spec());
+  EXPECT_EQ(listed[0].values.as<float>()[1], 7);
+  EXPECT_EQ(listed[2].values.as<float>()[1], 3);
+  EXPECT_EQ(listed[3].values.as<float>()[1], 3);
+  listed[3].values.as<float>()[1] = 4;
   weight[1] = mean[1] = -1;
   states.give_back();
-  EXPECT_EQ(mean[1], 3);
+  EXPECT_EQ(mean[1], 4) << "what was written into the copy";
   EXPECT_EQ(weight[1], -1) << "no state";
   mean[1] = -1;
   all.give_back();

@@ -53,8 +53,8 @@ class ScoresTest : public ::testing::Test {
   }
   void add(Scores& scores) { scores.add(*plan_, batch_); }
   // As a training reads it, without joining it.
-  double batch_loss(Scores& scores) { return scores.loss_of(fetched(scores)); }
-  bool loss_is_fine(Scores& scores) { return scores.loss_is_fine(fetched(scores)); }
+  double batch_loss(Scores& scores) { return scores.loss_of(fetched(scores)).mean; }
+  bool loss_is_fine(Scores& scores) { return scores.loss_of(fetched(scores)).fine(); }
   Memory fetched(Scores& scores) {
     Memory copy = scores.make_copy(*plan_);
     scores.fetch(context_, *plan_, false, copy);
@@ -122,6 +122,34 @@ TEST_F(ScoresTest, ResetBeginsAnew) {
   add(scores);
   EXPECT_EQ(scores.loss(), 25);
   EXPECT_EQ(scores.metrics()[0].second, 5);
+}
+
+TEST_F(ScoresTest, GoesOnFromASavedState) {
+  Scores first = make(DType::f32, true), second = make(DType::f32, true);
+  run<float>(first, {1, 2, 3}, {0, 0, 0}, {1, 0.3F, 0.1F});
+  add(first);
+  State state;
+  first.save(state);
+  second.restore(State::decode(state.encode()));
+  for (Scores* scores : {&first, &second}) {
+    run<float>(*scores, {0.7F, 5}, {0, 0}, {2, 0.1F});
+    add(*scores);
+  }
+  EXPECT_EQ(second.loss(), first.loss());
+  EXPECT_EQ(second.metrics(), first.metrics());
+  EXPECT_EQ(second.batches(), 2);
+}
+
+TEST_F(ScoresTest, NamesTheMetricThatASavedStateLacks) {
+  State state;
+  make(DType::f32, false).save(state);
+  metrics_.push_back({"mse", catalog_.metrics.make({"mse", Spec::map()}, Spec::map())});
+  try {
+    make(DType::f32, false).restore(state);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.message(), "the saved state has no part \"mse\"");
+  }
 }
 
 TEST_F(ScoresTest, ComputesMetricsOfJoinedBatchesAlone) {
