@@ -130,7 +130,8 @@ void TrainingLoop::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   const DataError error = not_finite(outcome, number, batch);
   if (args_.config.train.on_nonfinite == OnNonfinite::fail) throw error;
   // A training that went astray skips every step.
-  if (++skips_told_ > kSkipsTold) return;
+  if (skips_told_ == kSkipsTold) return;
+  ++skips_told_;
   log(cat("warning: skipped ", error.what()));
   if (skips_told_ == kSkipsTold) log("warning: further skipped steps are counted, but not reported");
 }
@@ -252,18 +253,52 @@ TrainResult TrainingLoop::result(std::string reason) {
 // Trains to the end. The result says what ended it.
 std::string TrainingLoop::train() {
   const auto finished = [&] { return args_.config.train.steps && steps_done_ >= *args_.config.train.steps; };
-  while (!finished() && !stopping_.load()) {
+  for (;;) {
+    if (validation_is_due()) validate();
+    if (args_.at_border) args_.at_border();
+    if (finished()) return "steps";
+    if (args_.validator && args_.validator->gave_up()) return "no improvement";
+    if (stopping_.load()) return "stopped";
     const RowBlock* batch = next_batch();
     if (batch == nullptr) {
-      if (stopping_.load()) break;
+      if (stopping_.load()) return "stopped";
       if (steps_done_ == 0) log("warning: the data ended before the first batch: nothing was trained");
       return "end of data";
     }
     train_on(*batch);
-    if (args_.validator && steps_done_ % args_.config.validation->every == 0) validate();
-    if (args_.validator && args_.validator->gave_up() && !finished()) return "no improvement";
   }
-  return finished() ? "steps" : "stopped";
+}
+
+// Whether the step that ended last is to be followed by a validation and was not yet, here or before a restore.
+bool TrainingLoop::validation_is_due() const {
+  if (!args_.validator || steps_done_ == 0 || steps_done_ % args_.config.validation->every != 0) return false;
+  return args_.validator->validated() != steps_done_;
+}
+
+void TrainingLoop::save(State& state) {
+  state.set("steps", static_cast<uint64_t>(steps_done_));
+  state.set("rows", rows_done_);
+  state.set("last_batch", static_cast<uint64_t>(last_batch_));
+  state.set("last_epoch", last_epoch_);
+  state.set("validated_updates", validated_updates_);
+  state.set("window_ended", window_ended_ ? 1 : 0);
+  state.set("skips_told", static_cast<uint64_t>(skips_told_));
+  state.set("warned_of_nonfinite", warned_of_nonfinite_ ? 1 : 0);
+  state.set("warned_of_plain_steps", warned_of_plain_steps_ ? 1 : 0);
+}
+
+void TrainingLoop::restore(const State& state) {
+  if (begun_) throw InternalError("a training can only be restored before it runs");
+  constexpr auto kMost = static_cast<int64_t>(State::kMostCount);
+  steps_done_ = state.count("steps", kMost);
+  rows_done_ = rows_before_window_ = state.count("rows");
+  last_batch_ = state.count("last_batch", kMost);
+  last_epoch_ = state.count("last_epoch");
+  validated_updates_ = state.count("validated_updates");
+  window_ended_ = state.count("window_ended", 1) != 0;
+  skips_told_ = state.count("skips_told", kSkipsTold);
+  warned_of_nonfinite_ = state.count("warned_of_nonfinite", 1) != 0;
+  warned_of_plain_steps_ = state.count("warned_of_plain_steps", 1) != 0;
 }
 
 void TrainingLoop::stop() noexcept {

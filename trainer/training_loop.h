@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step/step.h"
+#include "millrace/trainer/step/training_part.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/validation.h"
 
@@ -31,9 +33,12 @@ struct TrainingLoopArgs {
   Validation* validator = nullptr;  // with a key `validation`
   // Called if the training was stopped, before the best model takes the place of the last one (keep_best).
   std::function<void()> keep_last = {};
+  // Called before each step and after the last one, when the training can be saved. It may call stop(); what it throws
+  // ends the training.
+  std::function<void()> at_border = {};
 };
 
-class TrainingLoop {
+class TrainingLoop final : public TrainingPart {
  public:
   explicit TrainingLoop(const TrainingLoopArgs& args);
   TrainingLoop(const TrainingLoop&) = delete;
@@ -48,6 +53,13 @@ class TrainingLoop {
   // Gives `text` to on_log of the callbacks that run() was given; does nothing before run().
   void log(std::string_view text) const;
 
+  // As a TrainingPart it lists nothing. A loop that was restored counts on: steps, rows, lines about skipped steps.
+  // Times and rates are this run's.
+  void save(State& state) override;
+  void restore(const State& state) override;
+  void list(std::vector<NamedTensor>&) override {}
+  size_t most_bytes() const override { return 0; }
+
  private:
   void begin(const TrainCallbacks& given, const std::vector<std::string>& warnings);
   std::string train();
@@ -59,6 +71,7 @@ class TrainingLoop {
   void look(const RowBlock* batch, bool at_optimizer);
   void fill_report(const RowBlock& batch, Clock::time_point now);
   std::optional<double> done() const;
+  bool validation_is_due() const;
   void validate();
   void end_validation(TrainResult& result);
   TrainResult result(std::string reason);

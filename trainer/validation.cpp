@@ -1,6 +1,7 @@
 #include "millrace/trainer/validation.h"
 
 #include <cmath>
+#include <utility>
 
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
@@ -139,6 +140,38 @@ std::optional<BestStep> Validation::put_back_best() {
   if (!has_best()) return {};
   best_model_->give_back();
   return best_;
+}
+
+void Validation::save(State& state) {
+  if (validated_ >= 0) state.set("validated", static_cast<uint64_t>(validated_));
+  state.set("without_improvement", static_cast<uint64_t>(without_improvement_));
+  if (!best_) return;
+  State& best = state.scope("best");
+  best.set("step", static_cast<uint64_t>(best_->step));
+  best.set_text("metric", best_->metric);
+  best.set_real("value", best_->value);
+}
+
+void Validation::restore(const State& state) {
+  constexpr auto kMost = static_cast<int64_t>(State::kMostCount);
+  const int64_t validated = state.has("validated") ? state.count("validated", kMost) : -1;
+  const int64_t without_improvement = state.count("without_improvement", kMost);
+  std::optional<BestStep> best;
+  if (state.has("best")) {
+    const State& saved = state.scope("best");
+    best = {.step = saved.count("step", kMost), .metric = saved.text("metric"), .value = saved.real("value")};
+    if (best->metric != options_.watched()) {
+      throw DataError(cat("the saved best validation is the best by ", quote(best->metric), ", this training goes by ",
+                          options_.watched()));
+    }
+  }
+  validated_ = validated;
+  without_improvement_ = without_improvement;
+  best_ = std::move(best);
+}
+
+void Validation::list(std::vector<NamedTensor>& out) {
+  if (has_best()) best_model_->list("best/", out);
 }
 
 void Validation::stop() noexcept {

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/predict/predict_plan.h"
 #include "millrace/trainer/step/model_copy.h"
+#include "millrace/trainer/step/training_part.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace {
@@ -41,7 +43,7 @@ struct ValidationArgs {
   std::function<void(std::string_view)> on_print = {};
 };
 
-class Validation {
+class Validation final : public TrainingPart {
  public:
   // Builds and checks the graph. Throws what InputGraph::build() throws, and ConfigError when the graph's rows do not
   // fit the model, the loss or a metric.
@@ -70,6 +72,12 @@ class Validation {
   // With keep_best: gives the model the parameters and states of the best validation and says which one it was. Empty,
   // with nothing changed, when no validation had finite values.
   std::optional<BestStep> put_back_best();
+
+  // As a TrainingPart it lists the best model, if there is one, as "best/<parameter or state>".
+  void save(State& state) override;
+  void restore(const State& state) override;
+  void list(std::vector<NamedTensor>& out) override;
+  size_t most_bytes() const override { return best_model_ ? best_model_->bytes() : 0; }
 
   // Makes run() return soon, also one that comes later. Idempotent.
   void stop() noexcept;
