@@ -13,6 +13,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/support/throwing_functions.h"
 #include "tests/support/throwing_kinds.h"
+#include "tests/trainer/checkpoint/open_training.h"
 
 namespace millrace::testing {
 namespace {
@@ -79,6 +80,18 @@ class ThrowingKinds : public ::testing::Test {
     pass_input({.input = list, .registry = catalog_.ops});
   }
 
+  // Goes on from a saved training.
+  void save_and_restore_training(const std::string& name) {
+    const Spec spec = parse_yaml(text(name, cat("device: cpu\nthreads: 2\ninput:\n", of_files(), changed(),
+                                                "  - throwing_batches\n", trained(), "train: {steps: 2}\n")),
+                                 name);
+    OpenTraining first(spec, catalog_);
+    const std::vector<SavedTraining> saved = save_at_borders(first);
+    OpenTraining second(spec, catalog_);
+    second.restore(saved.at(1));
+    second.run();
+  }
+
   void use_everything() {
     const std::string judged = cat("validation: {files: ", quote(files_, 4096),
                                    ", every: 2, keep_best: {metric: throwing_metric}}\ntrain: {log_every: 1}\n");
@@ -98,6 +111,7 @@ class ThrowingKinds : public ::testing::Test {
     save_and_restore("files_window.yaml", of_files(), window);
     save_and_restore("rows_window.yaml", "  - throwing_rows\n", window);
     save_and_restore("rows_batches.yaml", "  - throwing_rows\n", own);
+    save_and_restore_training("training.yaml");
   }
 
   // The line of a text, counted from 1.

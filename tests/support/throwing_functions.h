@@ -56,6 +56,8 @@ inline constexpr ThrowingFunction kThrowingFunctions[] = {
     {"accumulator.add", "throwing_metric"},
     {"accumulator.value", "throwing_metric"},
     {"accumulator.reset", "throwing_metric"},
+    {"accumulator.save", "throwing_metric"},
+    {"accumulator.restore", "throwing_metric"},
     {"optimizer.declare", "throwing_optimizer"},
     {"optimizer.constructor", "throwing_optimizer"},
     {"optimizer.state_slots", "throwing_optimizer"},

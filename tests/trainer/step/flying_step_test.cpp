@@ -15,6 +15,7 @@
 #include "tests/promises/training.h"
 #include "tests/support/busy_device.h"
 #include "tests/support/cuda.h"
+#include "tests/trainer/checkpoint/open_training.h"
 #include "tests/trainer/step/planned_step.h"
 
 namespace millrace {
@@ -300,6 +301,20 @@ TEST_F(CudaGroupedTraining, LeavesTheModelOfTheLastFinishedStep) {
     return cat(trainer.steps(), ' ', error, TempFolder::read(path));
   };
   for (const char* delivery : {"native", "staging"}) EXPECT_EQ(saved(delivery, false), saved(delivery, true));
+}
+
+// Whoever saves has the steps that wait launched, too.
+TEST_F(CudaGroupedTraining, GoesOnFromEveryBorder) {
+  for (const std::vector<std::string>& overrides :
+       std::vector<std::vector<std::string>>{{"train.report_over=window"},
+                                             {"optimizer={adam: {learning_rate: 0.05}}"},
+                                             {"train.accumulate=3", "train.on_nonfinite=skip"}}) {
+    Spec spec = parse_yaml(testing::training_yaml(folder_, {}), "test.yaml");
+    apply_overrides(spec, overrides);
+    apply_overrides(spec, std::vector<std::string>{"train.steps=11", "train.log_every=4",
+                                                   cat("device=", context().device().text())});
+    EXPECT_EQ(testing::restore_difference(spec), "") << overrides[0];
+  }
 }
 
 TEST_F(CudaGroupedTraining, IsTheSameBesideAnother) {
