@@ -1,6 +1,7 @@
 #include "millrace/trainer/step/step.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -227,7 +228,9 @@ double TrainStep::batch_loss() {
 }
 
 Scores::BatchLoss TrainStep::last_loss() const {
-  return slot_ != nullptr ? scores_.loss_of(slot_->scores) : restored_loss_.value();
+  if (slot_ != nullptr) return scores_.loss_of(slot_->scores);
+  // A state may say that there were steps and have no loss: as if no row had counted.
+  return restored_loss_.value_or(Scores::BatchLoss{.mean = std::numeric_limits<double>::quiet_NaN(), .weight = 0});
 }
 
 StepOutcome TrainStep::look() {

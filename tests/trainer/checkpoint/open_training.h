@@ -48,7 +48,7 @@ struct SavedTraining {
   int64_t steps = 0;
   size_t lines = 0;     // that it had told by then
   std::string numbers;  // State::encode()
-  std::map<std::string, SavedTensor> tensors;
+  std::map<std::string, SavedTensor> tensors = {};
 
   TrainingState::Lookup lookup() const {
     return [this](const std::string& name) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 
 #include "millrace/core/errors.h"
 #include "tests/core/state_bytes.h"
@@ -269,6 +271,23 @@ TEST_F(RefusedState, NamesThePartThatIsAbsent) {
     without.numbers = parts.encode();
     EXPECT_EQ(error_of(without), cat("the saved state has no part ", quote(part), hint));
   }
+}
+
+// What no part can know of another one.
+TEST(ChangedTrainingState, MayLackTheLossOfTheLastBatch) {
+  const Spec spec = training({"train.steps=4"});
+  OpenTraining open(spec);
+  const SavedTraining saved = std::move(save_at_borders(open).back());
+  const State whole = State::decode(saved.numbers);
+  State numbers = whole, step;
+  for (const std::string& key : whole.scope("step").keys()) {
+    if (key != "loss") step.set(key, whole.scope("step").values(key));
+  }
+  for (const char* part : {"update", "scores"}) step.scope(part) = whole.scope("step").scope(part);
+  numbers.scope("step") = step;
+  OpenTraining heir(spec);
+  heir.restore(saved, numbers);
+  EXPECT_TRUE(std::isnan(heir.run().loss));
 }
 
 // Whoever writes a checksum that holds may write any number: a changed state is refused, or trains on.
