@@ -159,8 +159,8 @@ class R2Accumulator final : public MetricAccumulator {
   void restore(const State& state) override {
     const double weight = state.real("weight");
     std::vector<double> sums = state.reals("sums");
-    if (weight != 0 && (sums.size() <= kMeans || sums.size() % 2 != 0)) {
-      throw DataError(cat("the saved state of r2 has ", sums.size(), " sums, expected 2 and 2 a column"));
+    if (weight != 0 && (sums.size() <= kMeans || (sums.size() - kMeans) % 2 != 0)) {
+      throw DataError(cat("the saved state of r2 has ", sums.size(), " sums, expected 3 and 2 a column"));
     }
     weight_ = weight;
     joined_ = std::move(sums);

@@ -108,12 +108,12 @@ TEST(R2, RefusesAChangedState) {
     state.set_reals("sums", sums);
     return restore_error(from, rows, state);
   };
-  EXPECT_EQ(error(2, {2, 1, 2.5, 3.5, 0.5, 4.5}), "no error");
+  EXPECT_EQ(error(2, {2, 1, 0, 2.5, 3.5, 0.5, 4.5}), "no error");
   EXPECT_EQ(error(0, {}), "no error") << "nothing was added yet";
-  EXPECT_EQ(error(2, {}), "the saved state of r2 has 0 sums, expected 2 and 2 a column");
-  EXPECT_EQ(error(2, {2, 1}), "the saved state of r2 has 2 sums, expected 2 and 2 a column");
-  EXPECT_EQ(error(2, {2, 1, 3, 4, 5}), "the saved state of r2 has 5 sums, expected 2 and 2 a column");
-  EXPECT_EQ(error(2, {2, 1, 2.5, 0.5}), "the saved state of r2 has 1 columns, the model has 2");
+  EXPECT_EQ(error(2, {}), "the saved state of r2 has 0 sums, expected 3 and 2 a column");
+  EXPECT_EQ(error(2, {2, 1}), "the saved state of r2 has 2 sums, expected 3 and 2 a column");
+  EXPECT_EQ(error(2, {2, 1, 0, 3, 4, 5}), "the saved state of r2 has 6 sums, expected 3 and 2 a column");
+  EXPECT_EQ(error(2, {2, 1, 0, 2.5, 0.5}), "the saved state of r2 has 1 columns, the model has 2");
 }
 
 TEST(R2, ShowsNaN) { check_shows_nan("r2"); }
