@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
 #include <filesystem>
 #include <utility>
 
@@ -21,6 +21,7 @@ namespace {
 constexpr int kMostNames = 1000;
 // Of the name that a temporary file begins with. The whole of it is never too long where the name itself is not.
 constexpr size_t kKeptName = 100;
+constexpr std::string_view kEnding = ".tmp";
 
 IoError write_error(const std::string& path, std::string_view reason, std::string_view hint = {}) {
   return IoError(cat("cannot write: ", reason), {path, 0, 0}, hint);
@@ -34,10 +35,13 @@ std::string parent_of(const std::string& path) {
 // The name under which the system finds an open file.
 std::string name_of(const Descriptor& file) { return cat("/proc/self/fd/", file.get()); }
 
+// What the temporary names of `name` begin with.
+std::string_view kept_part(std::string_view name) { return name.substr(0, kKeptName); }
+
 // A file that has no name yet: nothing of it stays if the program is killed. Empty where there are no such files, or
 // where they could not get a name later.
-Descriptor open_nameless(const std::string& folder) {
-  Descriptor file(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666));
+Descriptor open_nameless(FileCalls& calls, const std::string& folder) {
+  Descriptor file = calls.open_nameless(folder);
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return {};
   // Some systems forget the umask of such files.
@@ -47,20 +51,21 @@ Descriptor open_nameless(const std::string& folder) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(follow_links(path)) {
+AtomicFile::AtomicFile(const std::string& path, FileCalls& calls)
+    : calls_(calls), path_(path), target_(follow_links(path)) {
   struct stat old {};
-  const bool replaces = ::stat(target_.c_str(), &old) == 0;
-  if (!replaces && (errno != ENOENT || path.empty())) fail(errno);
-  if (replaces && !S_ISREG(old.st_mode)) {
+  replaces_ = ::stat(target_.c_str(), &old) == 0;
+  if (!replaces_ && (errno != ENOENT || path.empty())) fail(errno);
+  if (replaces_ && !S_ISREG(old.st_mode)) {
     throw write_error(path_, S_ISDIR(old.st_mode) ? "it is a folder" : "it exists and is not a regular file");
   }
-  file_ = open_nameless(parent_of(target_));
+  file_ = open_nameless(calls_, parent_of(target_));
   if (!file_) open_with_name();
-  if (replaces) (void)::fchmod(file_.get(), old.st_mode & 07777);
+  if (replaces_) (void)::fchmod(file_.get(), old.st_mode & 07777);
 }
 
 AtomicFile::~AtomicFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) (void)calls_.unlink(temporary_);
 }
 
 void AtomicFile::fail(int code) const {
@@ -70,10 +75,10 @@ void AtomicFile::fail(int code) const {
 // Calls make(name), which returns whether it made a file of that name, with one name after another, until one is free.
 template <class Make>
 bool AtomicFile::make_temporary(const Make& make) {
-  const std::string name = std::filesystem::path(target_).filename().string().substr(0, kKeptName);
+  const std::string name = std::filesystem::path(target_).filename().string();
   for (int attempt = 0; attempt < kMostNames; ++attempt) {
-    std::string temporary = cat(parent_of(target_), '/', name, '.', ::getpid(), '-', attempt, ".tmp");
-    if (make(temporary.c_str())) {
+    std::string temporary = cat(parent_of(target_), '/', kept_part(name), '.', ::getpid(), '-', attempt, kEnding);
+    if (make(temporary)) {
       temporary_ = std::move(temporary);
       return true;
     }
@@ -83,32 +88,31 @@ bool AtomicFile::make_temporary(const Make& make) {
 }
 
 void AtomicFile::open_with_name() {
-  const bool made = make_temporary([this](const char* name) {
-    file_ = Descriptor(::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const bool made = make_temporary([this](const std::string& name) {
+    file_ = calls_.open(name, O_WRONLY | O_CREAT | O_EXCL);
     return static_cast<bool>(file_);
   });
   if (!made) fail(errno);
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  if (const int code = write_all(file_.get(), bytes); code != 0) fail(code);
+  if (const int code = write_all(calls_, file_, bytes); code != 0) fail(code);
 }
 
 void AtomicFile::commit() {
-  if (::fsync(file_.get()) != 0) fail(errno);
+  if (calls_.sync(file_) != 0) fail(errno);
   if (temporary_.empty()) give_name();
-  if (::close(file_.release()) != 0) fail(errno);
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  if (calls_.close(file_) != 0) fail(errno);
+  if (!temporary_.empty() && calls_.rename(temporary_, target_) != 0) fail(errno);
   temporary_.clear();
-  // The new name is safe once the folder is synced. Some file systems cannot sync a folder; then trying does no harm.
-  const Descriptor opened(::open(parent_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened) (void)::fsync(opened.get());
+  sync_folder();
 }
 
+// Gives a nameless file its name, or a temporary one.
 void AtomicFile::give_name() {
   const std::string nameless = name_of(file_);
-  const bool linked = make_temporary(
-      [&](const char* name) { return ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0; });
+  if (!replaces_ && calls_.link(nameless, target_) == 0) return;
+  const bool linked = make_temporary([&](const std::string& name) { return calls_.link(nameless, name) == 0; });
   if (!linked) copy_to_name();
 }
 
@@ -127,7 +131,31 @@ void AtomicFile::copy_to_name() {
     write({bytes.data(), static_cast<size_t>(got)});
     at += got;
   }
-  if (::fsync(file_.get()) != 0) fail(errno);
+  if (calls_.sync(file_) != 0) fail(errno);
+}
+
+// The new name is safe once the folder is synced. Some file systems cannot do that, and whoever may write into a folder
+// may perhaps not open it; then trying does no harm.
+void AtomicFile::sync_folder() {
+  const Descriptor folder = calls_.open(parent_of(target_), O_RDONLY | O_DIRECTORY);
+  if (!folder && errno != EACCES && errno != EPERM) fail(errno);
+  if (!folder || calls_.sync(folder) == 0) return;
+  if (errno == EIO || errno == ENOSPC || errno == EDQUOT) fail(errno);
+}
+
+std::optional<pid_t> writer_of_temporary(std::string_view name, std::string_view of) {
+  const std::string_view kept = kept_part(of);
+  if (!name.starts_with(kept) || !name.substr(kept.size()).ends_with(kEnding)) return {};
+  name = name.substr(kept.size(), name.size() - kept.size() - kEnding.size());
+  // ".PID-0" now.
+  pid_t process = 0;
+  const size_t dash = name.find('-');
+  if (!name.starts_with('.') || dash == name.npos) return {};
+  const auto [end, fault] = std::from_chars(name.data() + 1, name.data() + dash, process);
+  if (fault != std::errc() || end != name.data() + dash || process <= 0) return {};
+  const std::string_view attempt = name.substr(dash + 1);
+  const bool is_number = !attempt.empty() && attempt.find_first_not_of("0123456789") == attempt.npos;
+  return is_number ? std::optional(process) : std::nullopt;
 }
 
 void check_writable(const std::string& path) { const AtomicFile probe(path); }

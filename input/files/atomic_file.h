@@ -1,6 +1,7 @@
 // AtomicFile: a file that appears whole or not at all. It is written without a name, synced, and named by commit();
 // without commit() nothing remains, even if the program is killed. Where the file system knows no files without a name,
-// it is written as NAME.PID-0.tmp in the same folder, which only a killed program leaves behind.
+// it is written as NAME.PID-0.tmp in the same folder, which only a killed program leaves behind. A file that replaces
+// another one has such a name for the moment before it takes the other's.
 //
 //   AtomicFile file("model.safetensors");
 //   file.write(bytes);
@@ -9,23 +10,28 @@
 // Used by one thread. Links are followed; the mode of a file that is replaced is kept.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "millrace/core/descriptor.h"
+#include "millrace/input/files/file_calls.h"
 
 namespace millrace {
 
 class AtomicFile {
  public:
   // Throws IoError when the folder cannot be written, `path` is there and is not a regular file, or its links are a
-  // loop.
-  explicit AtomicFile(const std::string& path);
+  // loop. REQUIRES: `calls` outlives the file.
+  explicit AtomicFile(const std::string& path, FileCalls& calls = FileCalls::system());
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Throw IoError with the path and the reason.
+  // Throw IoError with the path and the reason. If commit() throws, the file may be there nevertheless; it is whole
+  // then.
   void write(std::string_view bytes);
   void commit();
 
@@ -36,12 +42,18 @@ class AtomicFile {
   void open_with_name();
   void give_name();
   void copy_to_name();
+  void sync_folder();
 
+  FileCalls& calls_;
   std::string path_;       // as given, for messages
   std::string target_;     // links followed
   std::string temporary_;  // the name that the file has before commit() is done; empty: none
+  bool replaces_ = false;
   Descriptor file_;
 };
+
+// The process that made a file of this name, without folders, if an AtomicFile for the name `of` did.
+std::optional<pid_t> writer_of_temporary(std::string_view name, std::string_view of);
 
 // Throws IoError when an AtomicFile for `path` could not be made now. Leaves nothing behind.
 void check_writable(const std::string& path);

@@ -16,10 +16,15 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "tests/support/faulty_calls.h"
+#include "tests/support/run_apart.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
+
+using test::FaultyCalls;
+using test::run_apart;
 
 size_t files_in(const TempFolder& folder) {
   const std::filesystem::directory_iterator entries(folder.path());
@@ -171,20 +176,6 @@ TEST(AtomicFile, HeedsTheUmask) {
   }
 }
 
-// Runs `body` in a process of its own; returns how it ended, as waitpid() says.
-template <class Body>
-int run_apart(const Body& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    body();
-    ::_exit(0);
-  }
-  int status = -1;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
 TEST(AtomicFile, NothingStaysOfAProgramThatIsKilled) {
   const TempFolder folder;
   if (!Descriptor(::open(folder.path().c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600))) {
@@ -248,6 +239,72 @@ TEST(AtomicFile, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(message, path + ": cannot write: File too large");
   EXPECT_EQ(TempFolder::read(path), "old");
   EXPECT_EQ(files_in(folder), 1u);
+}
+
+// At every call, with and without nameless files, for a new file and for one that is replaced.
+TEST(AtomicFile, AFaultAtAnyCallLeavesTheOldFileOrTheNewOne) {
+  for (const bool nameless : {true, false}) {
+    for (const bool replaces : {true, false}) {
+      for (size_t at = 0;; ++at) {
+        const TempFolder folder;
+        const std::string path = folder.path("a.bin");
+        if (replaces) folder.write("a.bin", "old");
+        FaultyCalls faulty(at, [] { return EIO; });
+        if (!nameless) faulty.forbid_nameless();
+        bool done = false;
+        try {
+          AtomicFile file(path, faulty);
+          file.write("new");
+          file.commit();
+          done = true;
+        } catch (const IoError& error) {
+          EXPECT_EQ(std::string(error.what()), path + ": cannot write: Input/output error");
+        }
+        if (at >= faulty.made().size()) {
+          EXPECT_TRUE(done);
+          break;
+        }
+        SCOPED_TRACE(cat("nameless ", nameless, ", replaces ", replaces, ", call ", at, ": ", faulty.made()[at]));
+        if (!std::filesystem::exists(path)) {
+          EXPECT_FALSE(done || replaces);
+        } else if (const std::string text = TempFolder::read(path); text != "new") {
+          EXPECT_TRUE(text == "old" && replaces && !done) << text;
+        }
+        EXPECT_EQ(files_in(folder), std::filesystem::exists(path) ? 1u : 0u);
+      }
+    }
+  }
+}
+
+TEST(AtomicFile, ANewFileNeedsNoTemporaryName) {
+  const TempFolder folder;
+  FaultyCalls calls(0, [] { return 0; });
+  AtomicFile file(folder.path("a.bin"), calls);
+  if (calls.made().size() > 1) GTEST_SKIP() << "this file system has no files without a name";
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(calls.made(),
+            (std::vector<std::string>{"open_nameless", "write", "sync", "link", "close", "open", "sync"}));
+  EXPECT_EQ(TempFolder::read(folder.path("a.bin")), "new");
+}
+
+TEST(AtomicFile, KnowsWhoMadeATemporaryFile) {
+  const std::string name = "checkpoint-000000500.safetensors";
+  EXPECT_EQ(writer_of_temporary(name + ".1234-0.tmp", name), 1234);
+  EXPECT_EQ(writer_of_temporary(name + ".1-17.tmp", name), 1);
+  for (const char* end : {"", ".tmp", ".-0.tmp", ".1234.tmp", ".1234-.tmp", ".1234-0", ".1234-0.tmpx", ".x-0.tmp",
+                          ".12x-0.tmp", ".-5-0.tmp", ".0-0.tmp", ".99999999999999999999-0.tmp", ".1234-0x.tmp"}) {
+    EXPECT_EQ(writer_of_temporary(name + end, name), std::nullopt) << end;
+  }
+  EXPECT_EQ(writer_of_temporary("other.1234-0.tmp", name), std::nullopt);
+
+  const TempFolder folder;
+  FaultyCalls calls(0, [] { return 0; });
+  calls.forbid_nameless();
+  const std::string longest(255, 'n');
+  const AtomicFile file(folder.path(longest), calls);
+  const std::filesystem::path made = std::filesystem::directory_iterator(folder.path())->path();
+  EXPECT_EQ(writer_of_temporary(made.filename().string(), longest), ::getpid());
 }
 
 }  // namespace
