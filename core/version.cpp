@@ -5,6 +5,7 @@
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/kernels/onednn_planning.h"
+#include "millrace/core/text.h"
 
 namespace millrace {
 
@@ -22,6 +23,14 @@ std::vector<std::string> processor_features() {
   return out;
 }
 
+std::string compiler() {
+#if defined(__clang__)
+  return cat("clang ", __clang_major__, '.', __clang_minor__, '.', __clang_patchlevel__);
+#else
+  return cat("g++ ", __GNUC__, '.', __GNUC_MINOR__, '.', __GNUC_PATCHLEVEL__);
+#endif
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), {}};
@@ -34,6 +43,7 @@ std::string_view version() { return MILLRACE_VERSION; }
 BuildDescription describe_build() {
   const std::string cuda = cuda::toolkit_version();
   BuildDescription out = {.build_type = MILLRACE_BUILD_TYPE,
+                          .compiler = compiler(),
                           .cuda = cuda,
                           .libraries = {cpu::onednn_version(), Executor::library()},
                           .processor = processor_features(),

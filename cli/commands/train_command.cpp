@@ -237,19 +237,11 @@ int run_train(const TrainArguments& arguments, Session& session) {
   return result.reason == "stopped" ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
 
-std::string compiler() {
-#if defined(__clang__)
-  return cat("clang ", __clang_major__, '.', __clang_minor__, '.', __clang_patchlevel__);
-#else
-  return cat("g++ ", __GNUC__, '.', __GNUC_MINOR__, '.', __GNUC_PATCHLEVEL__);
-#endif
-}
-
 int run_version(Session& session) {
   const BuildDescription build = describe_build();
   std::string features;
   for (const std::string& feature : build.processor) features += ' ' + feature;
-  session.out.write(cat("trainer (millrace) ", version(), "\nbuild: ", build.build_type, ", ", compiler(),
+  session.out.write(cat("trainer (millrace) ", version(), "\nbuild: ", build.build_type, ", ", build.compiler,
                         "\ncuda: ", build.cuda.empty() ? "built without" : build.cuda, "\nprocessor:",
                         features.empty() ? " baseline" : features, "\nlibraries: ", join(build.libraries, ", "), '\n'));
   return kExitDone;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "millrace/core/context.h"
+#include "millrace/core/describe_device.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/overrides.h"
@@ -18,15 +18,6 @@
 namespace millrace {
 
 namespace {
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
-  }
-  return "a processor without a name";
-}
 
 // After so many batches the time of one is known well enough.
 constexpr int64_t kInputBatches = 200;
@@ -197,7 +188,7 @@ std::optional<Comparison> Comparer::run(const CompareRun& how) {
 }
 
 void Comparer::finish() {
-  out_.processor = processor_name();
+  out_.processor = processor_model();
   out_.processors = Executor::available_threads();
   out_.version = std::string(version());
   out_.warm_up = options_.warm_up;

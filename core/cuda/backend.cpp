@@ -148,6 +148,20 @@ std::string missing_library(const CudaNeeds& needs) {
   }
 }
 
+std::string name_of(Device device) {
+  require(device);
+  cudaDeviceProp properties{};
+  MILLRACE_CUDA_CHECK(cudaGetDeviceProperties(&properties, device.index));
+  return properties.name;
+}
+
+std::vector<std::string> library_versions(const CudaNeeds& needs) {
+  const auto version = CublasLt::open().function<decltype(cublasLtGetVersion)>("cublasLtGetVersion");
+  std::vector<std::string> out = {cat("cuBLASLt ", version())};
+  if (needs.convolutions) out.push_back(cat("cuDNN ", Cudnn().get_version()));
+  return out;
+}
+
 bool profiler_attached() noexcept { return profiler() != nullptr; }
 
 void push_range(const char* name) noexcept {

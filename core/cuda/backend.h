@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
@@ -25,6 +26,11 @@ std::string unusable(Device device);
 // Which of CUDA's libraries a training on any device would miss, and how to get it; empty if all are there. Opens the
 // libraries.
 std::string missing_library(const CudaNeeds& needs);
+
+// The device's own name ("NVIDIA H100 80GB HBM3"), and the libraries that a training opens, with the numbers that they
+// give their versions ("cuBLASLt 130100"). Throw DeviceError.
+std::string name_of(Device device);
+std::vector<std::string> library_versions(const CudaNeeds& needs);
 
 // Ranges of time that NVIDIA's profilers show (NVTX). Ranges of one thread nest. Without a profiler they cost next to
 // nothing.

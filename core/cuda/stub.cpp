@@ -19,6 +19,8 @@ const char* toolkit_version() { return ""; }
 CudaStatus status() { return {.usable = {}, .reason = kReason}; }
 std::string unusable(Device) { return kReason; }
 std::string missing_library(const CudaNeeds&) { return kReason; }
+std::string name_of(Device) { refuse(); }
+std::vector<std::string> library_versions(const CudaNeeds&) { refuse(); }
 void* allocate(Device, size_t) { refuse(); }
 void free(Device, void*) noexcept {}
 void* allocate_pinned(Device, size_t) { refuse(); }

@@ -14,6 +14,7 @@ TEST(Version, IsThreeNumbers) {
 TEST(Version, DescribesTheBuild) {
   const BuildDescription build = describe_build();
   EXPECT_FALSE(build.build_type.empty());
+  EXPECT_THAT(build.compiler, testing::MatchesRegex("(g\\+\\+|clang) [0-9]+\\.[0-9]+\\.[0-9]+"));
   EXPECT_EQ(build.cuda, cuda::toolkit_version());
   EXPECT_THAT(build.cuda.empty() ? build.left_out : build.capabilities, testing::Contains("cuda"));
   EXPECT_THAT(build.libraries,

@@ -149,6 +149,15 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   }
 }
 
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device < 0 || device >= device_count()) return returned(cudaErrorInvalidDevice);
+  *properties = {};
+  std::snprintf(properties->name, sizeof properties->name, "emulated GPU");
+  properties->major = 9;
+  properties->multiProcessorCount = 132;
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceSynchronize() {
   const std::lock_guard lock(device_lock());
   ++count().device_waits;
