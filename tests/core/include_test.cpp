@@ -59,7 +59,8 @@ const Library kLibraries[] = {
     {"CUB", {"<cub/", "<thrust/", "<cuda/"}, {{"core/cuda/", "launch.cuh"}}},
     {"yaml-cpp", {"<yaml-cpp/"}, {{"trainer/files/", ".cpp"}}},
     {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
-    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_file.cpp"}}},
+    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_header.cpp"}}},
+    {"xxHash", {"<xxhash", "<xxh3"}, {{"trainer/files/", "checksum.cpp"}}},
     {"fmt", {"<fmt/"}, {{"cli/", ""}}},
 };
 

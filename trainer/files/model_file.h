@@ -7,7 +7,8 @@
 //
 // Files may come from anywhere: reading checks everything (sizes, offsets without holes or overlap, dtypes, duplicate
 // names) against the file's size before it takes memory for the values. A header may have 16 MiB and 65536 tensors.
-// Values are little-endian, like the hosts of this library.
+// Values are little-endian, like the hosts of this library. A checkpoint (checkpoint/checkpoint_file.h) is a model file
+// with a seal (seal.h): its checksum is compared while it is read.
 #pragma once
 
 #include <map>
@@ -21,6 +22,12 @@ namespace millrace {
 
 using ModelMetadata = std::map<std::string, std::string>;
 
+struct ModelReadArgs {
+  bool checkpoint = false;  // messages call the file so, and it is an error if it has no seal
+  bool values = true;       // false: everything is read and checked, but tensors are only declared then
+  bool from_disk = false;   // what the system keeps of the file in memory is dropped first, as far as it does so
+};
+
 class ModelFile {
  public:
   struct Entry {
@@ -29,9 +36,9 @@ class ModelFile {
     Memory values;
   };
 
-  // Throws MissingError when the file cannot be opened, DataError when it is not a model file, IoError when reading
-  // fails.
-  static ModelFile read(const std::string& path);
+  // Throws MissingError when the file cannot be opened, DataError when it is not a model file, or when it has a seal
+  // and is not what was sealed, IoError when reading fails.
+  static ModelFile read(const std::string& path, const ModelReadArgs& args = {});
 
   // A model file that is only in memory, without values; `path` is what messages call it.
   explicit ModelFile(std::string path, ModelMetadata metadata = {})
@@ -43,6 +50,8 @@ class ModelFile {
   // Throws ConfigError if the file could not be read again: it has too many tensors, too long names or metadata, or a
   // text that is not UTF-8.
   void check() const;
+  // The file's bytes before the values. Throws what check() throws.
+  std::string head() const;
   // Writes the file, in order; it appears whole or not at all (AtomicFile). Throws IoError, and what check() throws.
   // REQUIRES: no tensor was only declared.
   void write() const;
@@ -51,6 +60,8 @@ class ModelFile {
   const ModelMetadata& metadata() const { return metadata_; }
   // In the order of the values.
   const std::vector<Entry>& entries() const { return entries_; }
+  // The same, to be taken away or changed.
+  std::vector<Entry>& entries() { return entries_; }
   static ConstTensorView values(const Entry& entry) {
     return ConstTensorView(entry.values.data(), entry.spec.dtype, entry.spec.shape);
   }
