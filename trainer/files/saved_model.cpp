@@ -1,5 +1,6 @@
 #include "millrace/trainer/files/saved_model.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "millrace/core/options.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/files/seal.h"
 #include "millrace/trainer/files/sha256.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
@@ -22,13 +24,17 @@ namespace millrace {
 namespace {
 
 constexpr const char* kConfigKey = "config";
+constexpr const char* kVersionKey = "version";
 constexpr const char* kFieldsKey = "fields";
 constexpr const char* kRowsKey = "rows";
 constexpr const char* kOptimizerKey = "optimizer";
 constexpr const char* kStepsKey = "steps";
 constexpr const char* kUpdatesKey = "updates";
-// Layers' names hold no slash, so no parameter's name begins like this.
-constexpr std::string_view kSlotPrefix = "optimizer/";
+// What a training keeps besides the model. Layers' names hold no slash, and a parameter's name holds a point, so no
+// parameter is called like this.
+constexpr std::string_view kSlotPrefix = "optimizer/", kBestPrefix = "best/";
+constexpr std::string_view kPrefixes[] = {kSlotPrefix, kBestPrefix, "gradients/", "before/"};
+constexpr std::string_view kStateName = "state";
 
 std::string slot_name(size_t slot, const Parameter& parameter) { return cat(kSlotPrefix, slot, '/', parameter.name); }
 
@@ -93,6 +99,7 @@ uint64_t number_in(const ModelFile& file, const char* key) {
 
 // The entries of the model's parameters, then of its states.
 std::vector<const ModelFile::Entry*> find_entries(const ModelFile& file, const Model& model) {
+  check_format(file);
   Entries entries = entries_by_name(file);
   std::vector<const ModelFile::Entry*> found;
   for (const std::vector<Parameter>* list : {&model.parameters(), &model.states()}) {
@@ -102,7 +109,7 @@ std::vector<const ModelFile::Entry*> find_entries(const ModelFile& file, const M
   }
   for (const ModelFile::Entry* used : found) entries.erase(used->name);
   for (const ModelFile::Entry& entry : file.entries()) {
-    const bool unused = entries.contains(entry.name) && !entry.name.starts_with(kSlotPrefix);
+    const bool unused = entries.contains(entry.name) && !is_of_training(entry.name);
     if (unused) throw load_error(file, cat("it also has ", quote(entry.name)));
   }
   return found;
@@ -181,11 +188,9 @@ RowSpec read_row_spec(std::string_view text, const std::string& name) {
   return rows;
 }
 
-namespace {
-
-ModelMetadata metadata_of(const SavedFacts& facts) {
+ModelMetadata saved_metadata(const SavedFacts& facts) {
   ModelMetadata metadata = {
-      {kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
+      {kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {kVersionKey, std::string(version())}};
   if (facts.nameless_fields > 0) metadata[kFieldsKey] = cat(facts.nameless_fields);
   if (facts.rows != nullptr) metadata[kRowsKey] = row_spec_text(*facts.rows);
   const OptimizerState* const optimizer = facts.optimizer;
@@ -196,6 +201,8 @@ ModelMetadata metadata_of(const SavedFacts& facts) {
   }
   return metadata;
 }
+
+namespace {
 
 // Calls body(name, values) for each tensor of a model file, in order.
 template <class Body>
@@ -210,7 +217,7 @@ void for_each_tensor(const Model& model, const OptimizerState* optimizer, const 
 }  // namespace
 
 ModelFile pack_model(const std::string& path, const Model& model, Context& context, const SavedFacts& facts) {
-  ModelFile file(path, metadata_of(facts));
+  ModelFile file(path, saved_metadata(facts));
   for_each_tensor(model, facts.optimizer, [&](const std::string& name, const ConstTensorView& view) {
     to_host(view, context, file.add(name, {view.shape(), DType::f32}).as<float>());
   });
@@ -218,11 +225,43 @@ ModelFile pack_model(const std::string& path, const Model& model, Context& conte
 }
 
 void check_model_file(const Model& model, const SavedFacts& facts) {
-  ModelFile file({}, metadata_of(facts));
+  ModelFile file({}, saved_metadata(facts));
   for_each_tensor(model, facts.optimizer, [&](const std::string& name, const ConstTensorView& view) {
     file.declare(name, {view.shape(), DType::f32});
   });
   file.check();
+}
+
+bool is_of_training(std::string_view tensor) {
+  const auto begins = [&](std::string_view prefix) { return tensor.starts_with(prefix); };
+  return tensor == kStateName || std::ranges::any_of(kPrefixes, begins);
+}
+
+void check_format(const ModelFile& file) {
+  const auto found = file.metadata().find(std::string(kSealFormatKey));
+  if (found == file.metadata().end() || found->second == kCheckpointFormat) return;
+  const auto writer = file.metadata().find(kVersionKey);
+  throw ConfigError(cat("a checkpoint of format ", quote(found->second), ", and version ", version(), " reads format ",
+                        kCheckpointFormat),
+                    {file.path(), 0, 0},
+                    writer == file.metadata().end() ? "" : cat("version ", shortened(writer->second), " wrote it"));
+}
+
+ModelFile best_model(ModelFile file) {
+  std::vector<ModelFile::Entry>& entries = file.entries();
+  const Entries known = entries_by_name(file);
+  for (const ModelFile::Entry& entry : entries) {
+    if (is_of_training(entry.name)) continue;
+    const auto best = known.find(cat(kBestPrefix, entry.name));
+    if (best == known.end() || best->second->spec != entry.spec) {
+      throw DataError(cat("it has no best ", entry.name), {file.path(), 0, 0}, "a validation with keep_best makes one");
+    }
+  }
+  std::erase_if(entries, [](const ModelFile::Entry& entry) { return !is_of_training(entry.name); });
+  for (ModelFile::Entry& entry : entries) {
+    if (entry.name.starts_with(kBestPrefix)) entry.name.erase(0, kBestPrefix.size());
+  }
+  return file;
 }
 
 void check_saved_model(const ModelFile& file, const Model& model) { find_entries(file, model); }
@@ -278,6 +317,7 @@ RowSpec saved_rows(const ModelFile& file) {
 }
 
 Spec saved_config(const ModelFile& file) {
+  check_format(file);
   const auto found = file.metadata().find(kConfigKey);
   if (found == file.metadata().end()) {
     throw DataError("the model file holds no configuration", {file.path(), 0, 0}, "it was not written by `save`");

@@ -39,6 +39,9 @@ struct SavedFacts {
   const OptimizerState* optimizer = nullptr;
 };
 
+// The metadata of a file with these facts: the configuration as YAML, the version, and others.
+ModelMetadata saved_metadata(const SavedFacts& facts);
+
 // A model file that holds parameters, then state, as float32 under their names, then the optimizer's slots, if there
 // are any, as "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version.
 ModelFile pack_model(const std::string& path, const Model& model, Context& context, const SavedFacts& facts);
@@ -50,16 +53,29 @@ void check_model_file(const Model& model, const SavedFacts& facts);
 // (ModelArgs::check). Throws the DataError of load_model().
 void check_saved_model(const ModelFile& file, const Model& model);
 
+// Whether a tensor of this name is no parameter or state of a model, but what a training keeps besides: "state", and
+// what begins with optimizer/, gradients/, before/ or best/.
+bool is_of_training(std::string_view tensor);
+
 // Gives every parameter and state of `model` the values of the same name. Throws DataError, and changes nothing, when
-// values are absent or have another shape, or when the file holds other values; those under "optimizer/" may be there:
-// they are the state of a training. REQUIRES: a model of float32.
+// values are absent or have another shape, or when the file holds other values, except those of a training; ConfigError
+// for a checkpoint of a format that this version does not read. REQUIRES: a model of float32.
 void load_model(const ModelFile& file, Model& model, Context& context);
 
 // Fills `state.slots` and the counts. Throws DataError, and changes nothing, when the file holds no such state of an
 // optimizer of this kind.
 void load_optimizer(const ModelFile& file, const Model& model, Context& context, OptimizerState& state);
 
-// The configuration that was saved with the values. Throws DataError when there is none.
+// The format of checkpoints that this version writes and reads.
+inline constexpr std::string_view kCheckpointFormat = "1";
+// Throws ConfigError if the file is a checkpoint of another format.
+void check_format(const ModelFile& file);
+
+// The checkpoint with the best parameters and states in place of the last ones. Throws DataError if it has none.
+ModelFile best_model(ModelFile file);
+
+// The configuration that was saved with the values. Throws DataError when there is none, and what check_format()
+// throws.
 Spec saved_config(const ModelFile& file);
 // The file that the places in this configuration name, for the model file `path`.
 std::string saved_config_name(const std::string& path);

@@ -223,6 +223,19 @@ TEST_F(SavedModelTest, TheStateOfAnOptimizerIsNoPartOfTheModel) {
   EXPECT_EQ(model.parameter(0).as<float>()[2], 3);
 }
 
+TEST_F(SavedModelTest, WhatATrainingKeepsIsNoPartOfTheModel) {
+  Model model = model_of({{"a", 3}});
+  for (const char* name : {"state", "best/a.weight", "gradients/a.weight", "before/a.mean", "optimizer/0/a.weight"}) {
+    EXPECT_TRUE(is_of_training(name)) << name;
+    ModelFile file = ModelFile::read(save(model));
+    file.add(name, {Shape{3}, DType::u8});
+    EXPECT_NO_THROW(load_model(file, model, context_)) << name;
+  }
+  for (const char* name : {"states", "best", "a.state", "abest/a.weight", "a.weight", ""}) {
+    EXPECT_FALSE(is_of_training(name)) << name;
+  }
+}
+
 TEST_F(SavedModelTest, AModelThatDoesNotFitTakesNoMemory) {
   Model model = model_of({{"a", 3}});
   const ModelFile file = ModelFile::read(save(model));
