@@ -1,0 +1,90 @@
+#include "millrace/trainer/checkpoint/folder_lock.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "tests/support/faulty_calls.h"
+#include "tests/support/run_apart.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+using test::FaultyCalls;
+
+std::string host() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+TEST(FolderLock, IsHeldByOneAtATime) {
+  const TempFolder folder;
+  std::optional<FolderLock> first(std::in_place, folder.path(), FileCalls::system());
+  EXPECT_TRUE(first->held());
+  const std::string who = cat(": on host \"", host(), "\", process ", ::getpid());
+  try {
+    FolderLock(folder.path(), FileCalls::system());
+    FAIL() << "both have it";
+  } catch (const ConfigError& error) {  // exit code 78
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    EXPECT_EQ(error.place().text(), folder.path());
+    EXPECT_EQ(error.message(), "another training writes its checkpoints here" + who);
+    EXPECT_EQ(error.hint(), "give each training a checkpoint.dir of its own, or wait until that one has ended");
+  }
+  {
+    const FolderLock moved = std::move(*first);
+    first.reset();
+    EXPECT_THROW(FolderLock(folder.path(), FileCalls::system()), ConfigError);
+  }
+  EXPECT_TRUE(FolderLock(folder.path(), FileCalls::system()).held());
+}
+
+TEST(FolderLock, EndsWithItsProcess) {
+  const TempFolder folder;
+  const int status = test::run_apart([&] {
+    const FolderLock lock(folder.path(), FileCalls::system());
+    ::raise(SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("checkpoint.lock")));
+  EXPECT_NO_THROW(FolderLock(folder.path(), FileCalls::system()));
+}
+
+TEST(FolderLock, NamesItsHolderAnew) {
+  const TempFolder folder;
+  folder.write("checkpoint.lock", "another.example.with.a.long.name 12345678\n");
+  const FolderLock lock(folder.path(), FileCalls::system());
+  EXPECT_EQ(TempFolder::read(folder.path("checkpoint.lock")), cat(host(), ' ', ::getpid(), '\n'));
+}
+
+// Another one may not have written its name yet, or a full disk kept it from doing so.
+TEST(FolderLock, NeedsNoName) {
+  const TempFolder folder;
+  FaultyCalls full(1, [] { return ENOSPC; });
+  const FolderLock lock(folder.path(), full);
+  EXPECT_EQ(full.made().back(), "write");
+  EXPECT_TRUE(lock.held());
+  EXPECT_EQ(
+      error_of<ConfigError>([&] { FolderLock(folder.path(), FileCalls::system()); }),
+      folder.path() +
+          ": another training writes its checkpoints here; give each training a checkpoint.dir of its own, or wait "
+          "until that one has ended");
+}
+
+TEST(FolderLock, NeedsAFolderThatCanBeWritten) {
+  const TempFolder folder;
+  EXPECT_EQ(error_of<IoError>([&] { FolderLock(folder.path("no"), FileCalls::system()); }),
+            folder.path("no/checkpoint.lock") + ": cannot write: No such file or directory");
+  FaultyCalls read_only(0, [] { return EROFS; });
+  EXPECT_EQ(error_of<IoError>([&] { FolderLock(folder.path(), read_only); }),
+            folder.path("checkpoint.lock") + ": cannot write: Read-only file system");
+}
+
+}  // namespace
+}  // namespace millrace

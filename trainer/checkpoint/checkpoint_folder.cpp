@@ -1,0 +1,153 @@
+#include "millrace/trainer/checkpoint/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/files/atomic_file.h"
+
+namespace millrace {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Makes the folder and those around it, as far as they are not there.
+void make_folders(const fs::path& folder, FileCalls& calls) {
+  std::error_code ignored;
+  if (folder.empty() || fs::exists(folder, ignored)) return;
+  const fs::path around = folder.has_filename() ? folder.parent_path() : folder.parent_path().parent_path();
+  make_folders(around, calls);
+  if (calls.make_folder(folder.string()) != 0 && errno != EEXIST) {
+    throw IoError(cat("cannot make the folder: ", errno_text(errno)), {folder.string(), 0, 0});
+  }
+  const Descriptor opened = calls.open(around.empty() ? "." : around.string(), O_RDONLY | O_DIRECTORY);
+  if (opened) (void)calls.sync(opened);
+}
+
+// Takes the lock of a folder that is made first.
+FolderLock lock_of(const std::string& folder, FileCalls& calls) {
+  make_folders(folder, calls);
+  return {folder, calls};
+}
+
+// Of a folder that is there.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::error_code failure;
+  std::vector<std::string> out;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+    out.push_back(entry->path().filename().string());
+  }
+  if (failure) throw IoError(cat("cannot list the folder: ", errno_text(failure.value())), {folder, 0, 0});
+  return out;
+}
+
+// The process that began to write a checkpoint into a file of this name, if that is one.
+std::optional<pid_t> writer_of(const std::string& name) {
+  static constexpr std::string_view kEnd = ".safetensors";
+  const size_t end = name.find(kEnd);
+  if (end == name.npos) return {};
+  const std::string checkpoint = name.substr(0, end + kEnd.size());
+  return step_of_name(checkpoint) ? writer_of_temporary(name, checkpoint) : std::nullopt;
+}
+
+// Whether it may still be writing. This process is not: it has just taken the lock.
+bool is_alive(pid_t process) { return process != ::getpid() && (::kill(process, 0) == 0 || errno == EPERM); }
+
+// Whether a checkpoint that fails so says nothing about the others.
+bool is_of_one_file(ErrorKind kind) {
+  return kind == ErrorKind::data || kind == ErrorKind::missing || kind == ErrorKind::io;
+}
+
+}  // namespace
+
+std::vector<ListedCheckpoint> list_checkpoints(const std::string& folder) {
+  std::error_code ignored;
+  std::vector<ListedCheckpoint> out;
+  if (fs::status(folder, ignored).type() == fs::file_type::not_found) return out;
+  for (const std::string& name : names_in(folder)) {
+    if (const auto step = step_of_name(name)) out.push_back({*step, (fs::path(folder) / name).string()});
+  }
+  std::ranges::sort(out, {}, &ListedCheckpoint::step);
+  return out;
+}
+
+CheckpointFolder::CheckpointFolder(std::string path, FileCalls& calls)
+    : path_(std::move(path)), calls_(calls), lock_(lock_of(path_, calls)) {
+  if (lock_.held()) {
+    remove_left_overs();
+  } else {
+    warnings_.push_back(
+        cat(path_, ": its file system knows no locks: see to it that no other training writes its checkpoints here"));
+  }
+}
+
+void CheckpointFolder::remove_left_overs() {
+  for (const std::string& name : names_in(path_)) {
+    const std::optional<pid_t> writer = writer_of(name);
+    if (!writer || is_alive(*writer)) continue;
+    const std::string file = (fs::path(path_) / name).string();
+    if (calls_.unlink(file) != 0 && errno != ENOENT) {
+      warnings_.push_back(cat(file, ": a killed program left it, and it cannot be removed: ", errno_text(errno)));
+    }
+  }
+}
+
+std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& warnings) {
+  std::vector<ListedCheckpoint> listed = list();
+  std::vector<std::string> failures;
+  for (; !listed.empty(); listed.pop_back()) {
+    const std::string& file = listed.back().path;
+    try {
+      Checkpoint found = read_checkpoint(file);
+      for (const std::string& failure : failures) warnings.push_back(cat(failure, "; going on from ", file));
+      return found;
+    } catch (const Error& error) {
+      if (!is_of_one_file(error.kind())) throw;
+      unusable_.insert(file);
+      failures.emplace_back(error.what());
+    }
+  }
+  if (failures.empty()) return {};
+  std::string all;
+  for (const std::string& failure : failures) all += cat(all.empty() ? "" : "; ", failure);
+  throw DataError(cat("no checkpoint is left to go on from: ", all), {path_, 0, 0}, "move them away to begin anew");
+}
+
+CheckpointFolder::Written CheckpointFolder::write(const CheckpointParts& parts, size_t keep) {
+  Written out{.path = (fs::path(path_) / checkpoint_name(parts.step)).string(), .warnings = {}};
+  write_checkpoint(out.path, parts, calls_);
+  unusable_.insert(out.path);
+  verify_checkpoint(out.path, true);
+  unusable_.erase(out.path);
+  prune(parts.step, keep, out.warnings);
+  return out;
+}
+
+// The newest are those of the largest steps, and the one that was just written, whatever its step: a training that was
+// begun again from an older one may have others of larger steps.
+void CheckpointFolder::prune(uint64_t step, size_t keep, std::vector<std::string>& warnings) {
+  const std::vector<ListedCheckpoint> listed = list();
+  size_t kept = 1;
+  for (auto one = listed.rbegin(); one != listed.rend(); ++one) {
+    if (one->step == step) continue;
+    const bool usable = !unusable_.contains(one->path);
+    if (usable ? kept < keep : one->step > step) {
+      kept += usable ? 1 : 0;
+      continue;
+    }
+    if (calls_.unlink(one->path) != 0 && errno != ENOENT) {
+      warnings.push_back(cat(one->path, ": cannot remove this older checkpoint: ", errno_text(errno)));
+    }
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,71 @@
+#include "millrace/trainer/checkpoint/folder_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr const char* kLockName = "checkpoint.lock";
+
+// The errno of the failure; 0 if the lock was taken.
+int take_lock(const Descriptor& file) {
+  int result = -1;
+  do {
+    result = ::flock(file.get(), LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+// The line that the holder wrote into the file, without its end; it may not have done so yet.
+std::string holder_of(const Descriptor& file) {
+  std::array<char, 512> bytes{};
+  const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size() - 1, 0);
+  const std::string text(bytes.data(), got < 0 ? 0 : static_cast<size_t>(got));
+  return text.substr(0, text.find('\n'));
+}
+
+ConfigError held_by_another(const std::string& folder, const std::string& holder) {
+  const size_t blank = holder.find(' ');
+  const std::string who = blank == holder.npos ? std::string()
+                                               : cat(": on host ", quote(holder.substr(0, blank), 256), ", process ",
+                                                     shortened(holder.substr(blank + 1), 20));
+  return ConfigError(cat("another training writes its checkpoints here", who), {folder, 0, 0},
+                     "give each training a checkpoint.dir of its own, or wait until that one has ended");
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::string& folder, FileCalls& calls) {
+  const std::string path = (std::filesystem::path(folder) / kLockName).string();
+  file_ = calls.open(path, O_RDWR | O_CREAT);
+  if (!file_) throw IoError(cat("cannot write: ", errno_text(errno)), {path, 0, 0});
+  switch (const int code = take_lock(file_)) {
+    case 0: break;
+    case EWOULDBLOCK: throw held_by_another(folder, holder_of(file_));
+    case ENOLCK:
+    case ENOSYS:
+    case EINVAL:
+    case EOPNOTSUPP: held_ = false; return;
+    default: throw IoError(cat("cannot lock: ", errno_text(code)), {path, 0, 0});
+  }
+  // Only for messages of others, so a full disk does no harm here.
+  if (::ftruncate(file_.get(), 0) == 0) (void)write_all(calls, file_, cat(host_name(), ' ', ::getpid(), '\n'));
+}
+
+}  // namespace millrace

@@ -1,0 +1,27 @@
+// FolderLock: the right to write into a folder, which one training at a time has. The file "checkpoint.lock" in the
+// folder says who has it; it stays when the lock is given back, which the end of the process does, too.
+//
+// Move-only.
+#pragma once
+
+#include <string>
+
+#include "millrace/core/descriptor.h"
+#include "millrace/trainer/files/file_calls.h"
+
+namespace millrace {
+
+class FolderLock {
+ public:
+  // Throws ConfigError, which names the host and the process, if somebody else has the lock; IoError.
+  FolderLock(const std::string& folder, FileCalls& calls);
+
+  // False if the folder's file system knows no locks: nobody can tell then who else is there.
+  bool held() const { return held_; }
+
+ private:
+  Descriptor file_;
+  bool held_ = true;
+};
+
+}  // namespace millrace
