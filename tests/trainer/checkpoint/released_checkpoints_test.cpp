@@ -1,0 +1,50 @@
+// Checkpoints of released versions, in tests/data/, are read for ever.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/checkpoint/checkpoint_file.h"
+#include "tests/support/paths.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+std::string path_of(const std::string& name) { return cat(test::source_dir(), "/tests/data/", name, ".safetensors"); }
+
+TEST(ReleasedCheckpoint, OfFormatOne) {
+  const Checkpoint read = read_checkpoint(path_of("checkpoint_0.2.0"));
+  EXPECT_EQ(read.step, 20u);
+  EXPECT_EQ(read.numbers.value("steps"), 20u);
+  EXPECT_EQ(read.numbers.values("window"), (std::vector<uint64_t>{1, 2, 3}));
+  EXPECT_EQ(read.numbers.text("reason"), "end");
+  EXPECT_EQ(read.numbers.scope("input").value("rows"), 120u);
+  EXPECT_EQ(read.fingerprint, (Fingerprint{.version = "0.2.0",
+                                           .compiler = "g++ 12.2.0",
+                                           .libraries = "oneDNN 2.6.3",
+                                           .processor = "AMD EPYC (avx2 fma)",
+                                           .device = "cpu"}));
+  EXPECT_EQ(read.tensor("dense.weight").shape(), (Shape{3, 2}));
+  EXPECT_EQ(read.tensor("best/dense.weight").as<float>()[0], 2 * read.tensor("dense.weight").as<float>()[0]);
+}
+
+// If this fails, other versions cannot read what is written: give the format another version, and keep reading this
+// one.
+TEST(ReleasedCheckpoint, IsWhatIsWrittenToday) {
+  const Checkpoint read = read_checkpoint(path_of("checkpoint_0.2.0"));
+  CheckpointParts parts{.step = read.step,
+                        .metadata = read.file.metadata(),
+                        .tensors = {},
+                        .numbers = read.numbers,
+                        .fingerprint = read.fingerprint};
+  for (const ModelFile::Entry& entry : read.file.entries()) {
+    if (entry.name != "state") parts.tensors.push_back({entry.name, ModelFile::values(entry)});
+  }
+  const TempFolder folder;
+  write_checkpoint(folder.path("again"), parts);
+  EXPECT_EQ(TempFolder::read(folder.path("again")), TempFolder::read(path_of("checkpoint_0.2.0")));
+}
+
+}  // namespace
+}  // namespace millrace
