@@ -236,7 +236,11 @@ void OptionReader::may_be(std::string_view name, std::vector<OptionForm> forms) 
   of.forms = std::move(forms);
 }
 
-void OptionReader::only_speed(std::string_view name) { declared(name).only_speed = true; }
+void OptionReader::decides(std::string_view name, Decides what) { declared(name).decides = what; }
+void OptionReader::only_speed(std::string_view name) {
+  declared(name).only_speed = true;
+  decides(name, Decides::nothing);
+}
 void OptionReader::stands_alone(std::string_view name) { declared(name).stands_alone = true; }
 void OptionReader::used_as(std::string_view name, OptionUse use) { declared(name).use = use; }
 void OptionReader::set_in_pass(std::string_view name, Spec value) { declared(name).in_pass = std::move(value); }

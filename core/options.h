@@ -54,6 +54,15 @@ enum class OptionUse : uint8_t {
   chunk_bytes,     // how much a task reads
   activation,      // the function that a layer applies to its output
   parameters,      // patterns for names of parameters
+  updates,         // after how many updates a schedule has come to its end
+};
+
+// What the value of a key decides. A training that goes on from a saved state does so with other values of some keys.
+enum class Decides : uint8_t {
+  results,    // what comes out: the state goes on only with the value that it was saved with
+  last_bits,  // the last bits of it
+  length,     // only when the data or the training end: what comes before the end is the same
+  nothing,    // how fast results come, or what is written besides
 };
 
 // One key, as reference pages describe it.
@@ -90,6 +99,7 @@ struct OptionInfo {
   bool only_speed = false;
   bool stands_alone = false;  // a value in place of the options means this option
   OptionUse use = OptionUse::none;
+  Decides decides = Decides::results;
   std::optional<Spec> in_pass = {};  // see OptionReader::in_pass(); null: left out
   Spec fallback = {};                // the default as it may be written; null if there is none
   std::vector<Form> forms = {};      // at least one
@@ -252,8 +262,9 @@ class MILLRACE_EXPORT OptionReader {
     visit(name, &value, kAccess<T>, false, range, doc);
   }
 
-  // A declared key decides only how fast results come, not what they are: a saved state may go on with another value of
-  // it.
+  // Says what the value of a declared key decides; without it, the results.
+  void decides(std::string_view name, Decides what);
+  // A declared key decides only how fast results come (Decides::nothing), and reference pages say so.
   void only_speed(std::string_view name);
 
   // The value of a declared key may be written in place of all options: `reshape: [1, 28, 28]`, `save: FILE`. There is

@@ -99,6 +99,25 @@ TEST(Options, SayWhichDecideOnlySpeed) {
   EXPECT_EQ(read_options<Both>(Spec::map().set("threads", 3)).threads, 3);
 }
 
+TEST(Options, SayWhatTheirValuesDecide) {
+  struct Some {
+    int64_t rows = 0, epochs = 1, threads = 1;
+    void declare(OptionReader& o) {
+      o.optional("rows", rows, "rows");
+      o.optional("epochs", epochs, "epochs");
+      o.decides("epochs", Decides::length);
+      o.optional("threads", threads, "threads");
+      o.only_speed("threads");
+    }
+  };
+  const std::vector<OptionInfo> infos = describe_options<Some>();
+  ASSERT_EQ(infos.size(), 3u);
+  EXPECT_EQ(infos[0].decides, Decides::results);
+  EXPECT_EQ(infos[1].decides, Decides::length);
+  EXPECT_FALSE(infos[1].only_speed);
+  EXPECT_EQ(infos[2].decides, Decides::nothing);
+}
+
 TEST(Options, SayWhatTheyAreToOthers) {
   struct Some {
     int64_t epochs = 3, readers = 1, rows = 1;
