@@ -28,7 +28,8 @@ struct Dropped {
 class MILLRACE_EXPORT RowStream {
  public:
   virtual ~RowStream() = default;
-  // The next rows, at least 1 and at most `at_most`; none at the end of the data. Valid until the next call.
+  // The next rows, at least 1 and at most `at_most`; none at the end of the data, however often it is asked. Valid
+  // until the next call.
   // Throws the error of the next row if that row cannot be had; a further call throws it again.
   virtual RowSpan pull(int64_t at_most) = 0;
   // Whether pull() answers without a wait for data that come over time (a pipe): with a row, an error or the end. True

@@ -163,13 +163,36 @@ std::string fingerprint(const GraphImpl& graph) {
     const auto& [kind, options] = graph.resolved.items()[i].entries().front();
     lines += cat(node.name, " is ", kind, '\n');
     for (const auto& [key, value] : options.entries()) {
-      const bool only_speed = std::any_of(node.options.begin(), node.options.end(), [&key](const OptionInfo& info) {
-        return info.only_speed && info.name == key;
+      const bool free = std::any_of(node.options.begin(), node.options.end(), [&key](const OptionInfo& info) {
+        return info.decides == Decides::nothing && info.name == key;
       });
-      if (!only_speed) append_lines(value, cat(node.name, '.', key), lines);
+      if (!free) append_lines(value, cat(node.name, '.', key), lines);
     }
   }
   return lines;
+}
+
+std::string lines_to_keep(const GraphImpl& graph, std::string_view fingerprint) {
+  std::vector<std::string> others;
+  for (const GraphNode& node : graph.nodes) {
+    const bool reads = node.names != nullptr || node.source != nullptr;
+    for (const OptionInfo& info : node.options) {
+      const bool is_other = info.decides == Decides::length || (reads && info.use == OptionUse::files);
+      if (is_other) others.push_back(cat(node.name, '.', info.name));
+    }
+  }
+  const auto begins = [](std::string_view line, std::string_view key) {
+    return line.starts_with(key) && line.size() > key.size() &&
+           std::string_view(" .[").find(line[key.size()]) != std::string_view::npos;
+  };
+  std::string out;
+  while (!fingerprint.empty()) {
+    const size_t end = std::min(fingerprint.find('\n'), fingerprint.size() - 1) + 1;
+    const std::string_view line = fingerprint.substr(0, end);
+    fingerprint.remove_prefix(end);
+    if (std::ranges::none_of(others, [&](const std::string& key) { return begins(line, key); })) out += line;
+  }
+  return out;
 }
 
 }  // namespace millrace

@@ -81,9 +81,12 @@ struct GraphImpl {
   const Port& output() const { return nodes.back().output; }
 };
 
-// "batch_1.batch_size = 23" for every option that decides which rows come and in what order, one line each. Options
-// that only decide how fast they come are left out.
+// "batch_1.batch_size = 23" for every option that decides which rows come, in what order and how many, one line each.
 std::string fingerprint(const GraphImpl& graph);
+
+// The lines of a fingerprint that must be the same for a graph to go on from another one's state. Left out are options
+// that decide only the length (Decides::length), and the files of sources, which the state itself knows.
+std::string lines_to_keep(const GraphImpl& graph, std::string_view fingerprint);
 
 // Returns what `body` returns, which calls functions of the node's op before the start. If an Error has no place, it
 // gets the place and the path of `node`; any other exception becomes an InternalError with the op's name and that

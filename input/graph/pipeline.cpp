@@ -369,15 +369,16 @@ void Pipeline::restore(const State& state) {
   Impl& impl = *impl_;
   if (impl.started) throw InternalError("the input's state can only be restored before the first batch");
   const FloatMode mode;  // rows are read again
-  const std::string own = fingerprint(impl.graph);
-  if (const std::string& other = state.text("graph"); other != own) {
-    throw DataError(cat("the input state was saved by another input: ", first_difference(own, other)), {},
+  const std::string own = fingerprint(impl.graph), &other = state.text("graph");
+  const std::string kept = lines_to_keep(impl.graph, own), other_kept = lines_to_keep(impl.graph, other);
+  if (other_kept != kept) {
+    throw DataError(cat("the input state was saved by another input: ", first_difference(kept, other_kept)), {},
                     "restore it with the configuration that saved it");
   }
   impl.summary.rows = state.count("rows");
   impl.summary.batches = state.count("batches");
   impl.summary.passes = state.count("passes");
-  impl.ended = state.count("ended", 1) != 0;
+  impl.ended = state.count("ended", 1) != 0 && other == own;  // longer data may go on
   impl.log.restore(state.scope("notes"), impl.chain.links());
   const State& ops = state.scope("ops");
   impl.for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });

@@ -188,11 +188,12 @@ class MILLRACE_EXPORT Pipeline {
   PipelineTimes times() const;
 
   // The state after the last batch. After restore(), a new pipeline of the same graph goes on from there, with any
-  // number of threads. Options that only decide how fast rows come may differ. Throws InternalError if an error or
-  // cancel() cut a batch off: the graph then no longer stands right after the last batch. Throws it also if batches
-  // come in pieces.
+  // number of threads. Options that decide only how fast rows come, or only when they end (Decides), may differ: data
+  // that had ended go on if there is more now. Throws InternalError if an error or cancel() cut a batch off: the graph
+  // then no longer stands right after the last batch. Throws it also if batches come in pieces.
   State save() const;
-  // REQUIRES: next() was not called yet. Throws DataError if files or configuration differ from what was saved.
+  // REQUIRES: next() was not called yet. Throws DataError if files or configuration differ from what was saved, and
+  // ConfigError if the data would now end before the place of the state.
   void restore(const State& state);
 
  private:

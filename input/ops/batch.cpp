@@ -72,15 +72,9 @@ class Batch final : public BatchBuffer {
 
   bool begins() const override { return begins_; }
 
-  void save(State& state) const override {
-    state.set("ended", ended_ ? 1 : 0);
-    state.set("dropped", dropped_);
-  }
-
-  void restore(const State& state) override {
-    ended_ = state.count("ended", 1) != 0;
-    dropped_ = state.count("dropped");
-  }
+  // Whether the rows have ended is asked again: in a restored graph they may go on.
+  void save(State& state) const override { state.set("dropped", dropped_); }
+  void restore(const State& state) override { dropped_ = state.count("dropped"); }
 
   void add_dropped(std::vector<Dropped>& out) const override {
     if (dropped_ > 0) out.push_back({"last partial batch", dropped_});

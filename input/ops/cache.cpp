@@ -11,6 +11,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/run/run_length.h"
 
 namespace millrace {
 
@@ -122,10 +123,13 @@ class Cache final : public RowBuffer {
     state.set("run", run_);
     state.set("given", static_cast<uint64_t>(given_ + lacking_ + rows_to_pass_));
     state.set("told", told_whole_ ? 1 : 0);
+    save_length(state, RowBuffer::passes());
   }
   // In run 0 the input stands where the rows go on; what came before is lacking, and is read when it is wanted.
   void restore(const State& state) override {
     run_ = state.count("run", UINT32_MAX);
+    const uint64_t now = RowBuffer::passes();
+    check_length(name(), {.saved = saved_length(state, now), .now = now, .run = run_});
     const auto given = state.count<int64_t>("given");
     told_whole_ = state.count("told", 1) != 0;
     if (run_ > 0) {

@@ -18,6 +18,7 @@
 #include "millrace/input/files/matched_files.h"
 #include "millrace/input/files/open_files.h"
 #include "millrace/input/files/stream_file.h"
+#include "millrace/input/files/whole_path.h"
 
 namespace millrace {
 
@@ -52,6 +53,7 @@ struct FilenameQueueOptions {
     o.in_pass("shuffle", false);
     o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to read the files; absent: endlessly");
     o.used_as("epochs", OptionUse::ends);
+    o.decides("epochs", Decides::length);
     o.in_pass("epochs", int64_t{1});
     o.optional("shard", shard, "take every count-th file of each epoch's order, from index on");
     o.used_as("shard", OptionUse::share);
@@ -235,22 +237,28 @@ class FilenameQueue final : public NameSource {
 
   // Throws DataError for the first of the `saved` files that is not in its place, and names it.
   void check_paths(const std::vector<std::string_view>& saved) const {
-    const auto here = [&](std::string_view path) {
-      return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry->path == path; });
-    };
     for (size_t i = 0; i < std::max(saved.size(), entries_.size()); ++i) {
-      const std::string_view then = i < saved.size() ? saved[i] : std::string_view();
-      const std::string_view now = i < entries_.size() ? entries_[i]->path : std::string_view();
-      if (then == now) continue;
-      if (!then.empty() && !here(then)) {
-        throw DataError("the file is gone: it was there when the state was saved", {std::string(then)});
+      const std::string then(i < saved.size() ? saved[i] : std::string_view());
+      const std::string now = i < entries_.size() ? entries_[i]->path : std::string();
+      if (is_same(then, now)) continue;
+      if (!then.empty() && !is_here(then)) {
+        throw DataError("the file is gone: it was there when the state was saved", {then});
       }
-      if (!now.empty() && std::find(saved.begin(), saved.end(), now) == saved.end()) {
-        throw DataError("the file is new: it was not there when the state was saved", {std::string(now)});
+      const auto is_now = [&](std::string_view path) { return is_same(std::string(path), now); };
+      if (!now.empty() && std::ranges::none_of(saved, is_now)) {
+        throw DataError("the file is new: it was not there when the state was saved", {now});
       }
       throw DataError(cat("the saved state has ", then.empty() ? "no file" : "the file ", then, ", now there is ",
                           now.empty() ? "none" : now));
     }
+  }
+  // Whether both are one path, however they are spelt.
+  static bool is_same(const std::string& path, const std::string& other) {
+    if (path == other || path.empty() || other.empty()) return path == other;
+    return whole_path(path) == whole_path(other);
+  }
+  bool is_here(const std::string& path) const {
+    return std::ranges::any_of(entries_, [&](const auto& entry) { return is_same(entry->path, path); });
   }
 
   // One for each file.

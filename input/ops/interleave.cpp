@@ -43,14 +43,9 @@ class Interleave final : public RowBuffer {
     ended_.assign(ended_.size(), false);
     RowBuffer::rewind(run);
   }
-  void save(State& state) const override {
-    state.set("turn", turn_);
-    save_flags(state, "ended", ended_);
-  }
-  void restore(const State& state) override {
-    turn_ = state.count("turn", ended_.size() - 1);
-    load_flags(state, "ended", ended_);
-  }
+  // Which inputs have ended is asked again: in a restored graph they may go on.
+  void save(State& state) const override { state.set("turn", turn_); }
+  void restore(const State& state) override { turn_ = state.count("turn", ended_.size() - 1); }
 
  private:
   size_t turn_ = 0;

@@ -4,6 +4,7 @@
 
 #include "millrace/input/catalog.h"
 #include "millrace/input/rows/empty_passes.h"
+#include "millrace/input/run/run_length.h"
 
 namespace millrace {
 namespace {
@@ -15,6 +16,7 @@ class Repeat final : public RowBuffer {
     void declare(OptionReader& o) {
       o.optional("epochs", epochs, {.min = 1, .max = 4294967295.0}, "how often; absent: endlessly");
       o.used_as("epochs", OptionUse::ends);
+      o.decides("epochs", Decides::length);
     }
   };
   static constexpr std::string_view kDoc = "runs everything before it again when it ends";
@@ -56,14 +58,18 @@ class Repeat final : public RowBuffer {
     state.set("first_run", first_run_);
     state.set("runs_done", runs_done_);
     state.set("run_has_rows", run_has_rows_ ? 1 : 0);
+    save_length(state, length());
   }
   void restore(const State& state) override {
     first_run_ = state.count("first_run", UINT32_MAX);
-    runs_done_ = state.count("runs_done", epochs_ ? static_cast<uint64_t>(*epochs_) - 1 : State::kMostCount);
+    const uint64_t then = saved_length(state, length());
+    runs_done_ = state.count("runs_done", then == 0 ? State::kMostCount : then - 1);
+    check_length(name(), {.saved = then, .now = length(), .run = first_run_, .begun = runs_done_ + 1});
     run_has_rows_ = state.count("run_has_rows", 1) != 0;
   }
 
  private:
+  uint64_t length() const { return static_cast<uint64_t>(epochs_.value_or(0)); }
   // The number by which the ops before know this run.
   uint32_t run_of(uint64_t done) const { return first_run_ + static_cast<uint32_t>(done); }
 

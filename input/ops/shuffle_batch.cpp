@@ -103,13 +103,13 @@ class ShuffleBatch final : public BatchBuffer {
     return 0;
   }
 
+  // Whether the rows have ended is asked again: in a restored graph they may go on.
   void save(State& state) const override {
     std::vector<RowId> ids;
     for (int64_t place = 0; place < present_; ++place) ids.push_back(pool_.id(place));
     save_ids(state, "rows", ids);
     state.set("hole", static_cast<uint64_t>(hole_));
     state.set("draws", draws_);
-    state.set("ended", ended_ ? 1 : 0);
     state.set("dropped", dropped_);
   }
 
@@ -122,7 +122,6 @@ class ShuffleBatch final : public BatchBuffer {
       throw DataError(cat("the saved state has ", count_of(rows, "row"), " in a window of ", options_.window()));
     }
     draws_ = state.count("draws");
-    ended_ = state.count("ended", 1) != 0;
     dropped_ = state.count("dropped");
     take_memory();
     for (present_ = 0; present_ < rows; ++present_) {

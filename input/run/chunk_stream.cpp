@@ -86,4 +86,10 @@ uint32_t ChunkStream::restore_position(const State& state) {
   return position_.pass;
 }
 
+void ChunkStream::start_pass(uint32_t pass) {
+  position_ = {.pass = pass};
+  passed_before_file_ = passed_;
+  source_.seek(position_);
+}
+
 }  // namespace millrace

@@ -26,6 +26,7 @@ class ChunkStream : public SourceStream {
   void restart() override;
   void save_position(State& state) const override;
   uint32_t restore_position(const State& state) override;
+  void start_pass(uint32_t pass) override;
 
   bool enter_next_chunk();
   void leave_chunk();

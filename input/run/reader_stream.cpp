@@ -246,4 +246,10 @@ uint32_t ReaderStream::restore_position(const State& state) {
   return pass_;
 }
 
+void ReaderStream::start_pass(uint32_t pass) {
+  pass_ = pass;
+  names_taken_ = 0;
+  attributed(names_, [&] { names_.seek({.pass = pass}); });
+}
+
 }  // namespace millrace

@@ -72,6 +72,7 @@ class ReaderStream : public SourceStream {
   void restart() override;
   void save_position(State& state) const override;
   uint32_t restore_position(const State& state) override;
+  void start_pass(uint32_t pass) override;
 
   Shares shares(int threads) const;
   void check_ahead();

@@ -6,6 +6,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/rows/empty_passes.h"
 #include "millrace/input/run/chunk_cursor.h"
+#include "millrace/input/run/run_length.h"
 
 namespace millrace {
 
@@ -135,6 +136,7 @@ void SourceStream::save(State& state) const {
   state.set("bytes", told_bytes(settled_bytes_));
   state.set("passed", passed_);
   state.set("ended", ended_ ? 1 : 0);
+  save_length(state, run_length());
   if (positioned_) save_position(state);
   log_.save(state);
   source_.save(state.scope("source"));
@@ -142,16 +144,29 @@ void SourceStream::save(State& state) const {
 
 void SourceStream::restore(const State& state) {
   source_.check(state.scope("source"));
-  rewind(state.count("run", UINT32_MAX));
+  const auto run = state.count("run", UINT32_MAX);
+  rewind(run);
   bytes_ = settled_bytes_ = state.count("bytes");
   silent_bytes_ = 0;
   passed_ = state.has("passed") ? state.count("passed") : 0;  // earlier versions did not save it
   ended_ = state.count("ended", 1) != 0;
   log_.restore(state, chain_.links());
-  if (!state.has("position")) return;
-  positioned_ = true;
-  pass_ = restore_position(state);
-  pass_has_rows_ = true;
+  const bool positioned = state.has("position");
+  const uint64_t now = run_length(), then = saved_length(state, now);
+  if (then != now) {
+    const uint64_t begun = positioned && !state.values("position").empty() ? state.values("position").front() + 1 : 0;
+    check_length(name_, {.saved = then, .now = now, .run = run, .begun = ended_ ? then : begun});
+  }
+  positioned_ = positioned;
+  pass_has_rows_ = positioned;
+  if (ended_ && then != now) {
+    // The run goes on after what was its end; what is left of the last pass was told already.
+    ended_ = false;
+    positioned_ = true;
+    start_pass(static_cast<uint32_t>(then));
+  } else if (positioned) {
+    pass_ = restore_position(state);
+  }
 }
 
 const std::vector<uint64_t>& SourceStream::position_of(const State& state, std::initializer_list<uint64_t> most) const {
@@ -172,6 +187,10 @@ std::vector<TaskMemory::Work> SourceStream::work() const {
     for (size_t link = 0; link < sum.size(); ++link) sum[link] += work[link];
   }
   return sum;
+}
+
+uint64_t SourceStream::run_length() const {
+  return attributed(source_, [&] { return source_.endless() ? uint64_t{0} : uint64_t{source_.passes()}; });
 }
 
 uint64_t SourceStream::total(uint64_t (ChunkScheduler::*number)() const) const {

@@ -87,6 +87,8 @@ class SourceStream : public RowStream {
   virtual void save_position(State& state) const = 0;
   // Goes on at the saved position; returns the pass.
   virtual uint32_t restore_position(const State& state) = 0;
+  // Goes on with the first row of pass `pass`, as if a position there had been restored.
+  virtual void start_pass(uint32_t pass) = 0;
   // The numbers of "position", number i at most most[i]. Throws DataError for others, for more and for fewer.
   const std::vector<uint64_t>& position_of(const State& state, std::initializer_list<uint64_t> most) const;
 
@@ -116,6 +118,8 @@ class SourceStream : public RowStream {
   std::vector<ChunkScheduler*> schedulers_;
 
  private:
+  // How many passes a run has; 0: it never ends.
+  uint64_t run_length() const;
   uint64_t total(uint64_t (ChunkScheduler::*number)() const) const;
   // How many of `bytes` bytes were not read again in silence.
   uint64_t told_bytes(uint64_t bytes) const { return (silent_ ? silent_from_ : bytes) - silent_bytes_; }

@@ -21,6 +21,7 @@ struct MemoryOptions {
   void declare(OptionReader& o) {
     o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to give the rows; absent: endlessly");
     o.used_as("epochs", OptionUse::ends);
+    o.decides("epochs", Decides::length);
     o.in_pass("epochs", int64_t{1});
   }
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/input/graph/fake_ops.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -27,6 +28,7 @@ class Told : public SourceStream {
   RowBlock rows;
   int calls = 0, restarts = 0;
   uint64_t position = 0;
+  std::vector<uint32_t> passes_started;
 
  private:
   void start_tasks(Executor*) override {}
@@ -47,6 +49,7 @@ class Told : public SourceStream {
     position = position_of(state, {UINT32_MAX, UINT32_MAX})[1];
     return 1;
   }
+  void start_pass(uint32_t pass) override { passes_started.push_back(pass); }
 };
 
 TEST(SourceStream, StaysAtItsEndAndAtAFailure) {
@@ -160,6 +163,56 @@ TEST(SourceStream, SavesWhereItStandsBehindItsLastRow) {
   } catch (const DataError& error) {
     EXPECT_STREQ(error.what(), "the saved position of told has 3 numbers, not 2");
   }
+}
+
+// Data of so many passes.
+class Lasting : public Integers {
+ public:
+  explicit Lasting(uint32_t passes) : Integers({.rows = 5, .passes = static_cast<int64_t>(passes)}), passes_(passes) {}
+  uint32_t passes() const override { return std::max(passes_, 1u); }
+
+ private:
+  const uint32_t passes_;  // 0: they never end
+};
+
+TEST(SourceStream, GoesOnAfterItsEndIfTheDataAreLonger) {
+  Lasting two(2), three(3), one(1), endless(0);
+  Told stream(two);
+  stream.passes_to_give = {0, 1};
+  EXPECT_TRUE(stream.pull(1));
+  State first;
+  stream.save(first);
+  EXPECT_TRUE(stream.pull(1));
+  EXPECT_FALSE(stream.pull(1));
+  State end;
+  stream.save(end);
+
+  for (Lasting* source : {&three, &endless}) {
+    Told longer(*source);
+    longer.restore(end);
+    EXPECT_EQ(longer.passes_started, std::vector<uint32_t>{2});
+    longer.passes_to_give = {2};
+    EXPECT_TRUE(longer.pull(1));
+    Told between(*source);
+    between.restore(first);
+    EXPECT_EQ(between.passes_started, std::vector<uint32_t>()) << "it stands where it stood";
+    EXPECT_EQ(between.position, 1u);
+  }
+  Told same(two);
+  same.restore(end);
+  EXPECT_FALSE(same.pull(1));
+  const std::string shorter = error_of<ConfigError>([&] { Told(one).restore(end); });
+  EXPECT_EQ(shorter, "told: the saved state is in epoch 2, but there would be only 1 epoch; allow at least 2");
+}
+
+TEST(SourceStream, KeepsItsLengthInAFurtherRun) {
+  Lasting two(2), three(3);
+  Told stream(two);
+  stream.rewind(1);
+  State state;
+  stream.save(state);
+  Told(two).restore(state);
+  EXPECT_NE(error_of<ConfigError>([&] { Told(three).restore(state); }).find("in a further run"), std::string::npos);
 }
 
 TEST(SourceStream, BoundsASchedulerByItsRowsAndTasks) {
