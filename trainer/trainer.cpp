@@ -203,11 +203,11 @@ void Trainer::Impl::check_save() {
   }
 }
 
-// The configuration that goes into a model file. Readers of the file need not know where the model was saved, what it
-// began with, and what was compared.
+// The configuration that goes into a model file. Readers of the file need not know where the model and checkpoints were
+// saved, what the training began with, and what was compared.
 Spec Trainer::Impl::kept_config() const {
   Spec kept = config.resolved;
-  for (const char* key : {"save", "load", "compare"}) kept.erase(key);
+  for (const char* key : {"save", "load", "compare", "checkpoint"}) kept.erase(key);
   return kept;
 }
 
@@ -217,6 +217,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   std::vector<std::string> warnings;
   const Device device = device_of(config, warnings);
   InputGraph graph = build_input(config, catalog);
+  if (config.checkpoint) check_checkpoint(config.node("checkpoint"), graph, config.delivery);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device, catalog, trace);
   impl->warnings.insert(impl->warnings.end(), warnings.begin(), warnings.end());
   impl->build_model();

@@ -257,9 +257,11 @@ InputFiles InputGraph::files() const {
   return out;
 }
 
-bool InputGraph::reads_once() const {
-  return std::ranges::any_of(impl_->sources,
-                             [](const RowSource* source) { return attributed(*source, &RowSource::comes_once); });
+std::string InputGraph::once_source() const {
+  for (const GraphNode& node : impl_->nodes) {
+    if (node.source != nullptr && attributed(*node.source, &RowSource::comes_once)) return node.name;
+  }
+  return {};
 }
 
 const TextColumns* InputGraph::text_columns() const {

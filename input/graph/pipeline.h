@@ -71,7 +71,9 @@ class MILLRACE_EXPORT InputGraph {
   std::vector<std::string> unread_fields(const std::vector<std::string>& readers) const;
   InputFiles files() const;
   // Whether some of the data can be read only once: standard input, a pipe, rows of a callback.
-  bool reads_once() const;
+  bool reads_once() const { return !once_source().empty(); }
+  // The name of an op whose rows come only once; empty: there is none.
+  std::string once_source() const;
   // Where the rows come from in the text; nullptr unless exactly one op decodes text.
   const TextColumns* text_columns() const;
   // The rows before any transform that all rows pass through: as they are read or made, or after the last op that joins

@@ -28,6 +28,7 @@ struct Ending : Warmup {
   void declare(OptionReader& o) {
     o.required("steps", steps, {.min = 1, .max = kMostSteps},
                "the updates until the schedule ends, the warmup included: usually train.steps");
+    o.used_as("steps", OptionUse::updates);
     Warmup::declare(o);
     if (o.reading() && steps <= warmup) {
       throw o.node("steps").error(cat("expected more than warmup = ", warmup, ", got ", steps),

@@ -96,10 +96,12 @@ struct ConfigOptions {
   Spec validation;
   std::optional<CompareOptions> compare;
   std::optional<ModelFileOptions> save, load;
+  std::optional<CheckpointOptions> checkpoint;
 
   void declare(OptionReader& o) {
     o.optional("seed", seed, {.min = 0}, "the key of every random number");
     o.optional("device", device, "where the model is trained; auto takes a CUDA device if there is one");
+    o.decides("device", Decides::last_bits);
     o.optional(
         "precision", precision,
         "the precision of products on a GPU: float32, or tf32, which rounds their factors to 11 bits and is faster");
@@ -115,6 +117,10 @@ struct ConfigOptions {
     o.optional("compare", compare, "which deliveries trainer compare compares, and how often");
     o.optional("load", load, "a model file whose values training begins with; absent: fresh ones, from the seed");
     o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
+    o.optional("checkpoint", checkpoint,
+               "where and how often the whole state of the training is written, so that --resume goes on from there; "
+               "absent: never");
+    for (const char* key : {"threads", "delivery", "compare", "save", "checkpoint"}) o.decides(key, Decides::nothing);
 
     const auto kind = [](const char* sort) { return OptionForm{.is = OptionForm::Is::kind, .sort = sort}; };
     o.may_be("input", {list_of_kinds("input op")});
@@ -165,7 +171,9 @@ void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Confi
 
 void TrainOptions::declare(OptionReader& o) {
   o.optional("steps", steps, {.min = 0}, "the most steps; 0: nothing is trained; absent: until the data ends");
+  o.decides("steps", Decides::length);
   o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
+  o.decides("log_every", Decides::nothing);
   o.optional("report_over", report_over,
              "what a reported loss or metric covers: the last batch, or the window of all batches since the last "
              "report, without those skipped for their loss or a state");
@@ -187,6 +195,7 @@ void TrainOptions::declare(OptionReader& o) {
 void ModelFileOptions::declare(OptionReader& o) {
   o.required("file", file, "the path of the model file");
   o.stands_alone("file");
+  o.used_as("file", OptionUse::files);
   o.optional("optimizer", optimizer, "whether to save the state of the optimizer, too");
 }
 
@@ -248,6 +257,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.compare = options.compare;
   config.save = options.save;
   config.load = options.load;
+  config.checkpoint = options.checkpoint;
   read_kinds(options, catalog.layers, config);
   return config;
 }

@@ -21,6 +21,7 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/optimizer.h"
 #include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/checkpoint_options.h"
 #include "millrace/trainer/config/compare_options.h"
 #include "millrace/trainer/config/validation_options.h"
 #include "millrace/trainer/delivery/delivery_options.h"
@@ -110,6 +111,7 @@ struct MILLRACE_EXPORT Config {
   std::optional<ValidationOptions> validation;
   std::optional<CompareOptions> compare;
   std::optional<ModelFileOptions> save, load;
+  std::optional<CheckpointOptions> checkpoint;
 
   // The configuration with every default; the lists of ops and the layers' names are as written until
   // complete_resolved().

@@ -34,6 +34,7 @@ std::vector<OptionForm> OptionType<KeepBestOptions>::forms() {
 void ValidationOptions::declare(OptionReader& o) {
   o.optional("files", files,
              "files with the rows: the training's own ops read them, once for each validation, in order");
+  o.used_as("files", OptionUse::files);
   o.optional("held_out", held_out, "instead of files: the rows that hold_out keeps from the training");
   o.optional("input", input, "instead of files: ops that give the rows, also once for each validation, in order");
   o.optional("every", every, {.min = 1}, "steps from one validation to the next");
@@ -43,6 +44,7 @@ void ValidationOptions::declare(OptionReader& o) {
       "the last ones, in NAME.last.safetensors next to NAME.safetensors");
   o.optional("patience", patience, {.min = 1},
              "the training ends after so many validations in a row without improvement");
+  o.decides("patience", Decides::length);
   o.may_be("input", {list_of_kinds("input op")});
 }
 
@@ -53,7 +55,10 @@ bool ValidationOptions::more_is_better() const {
 
 ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetric>& metrics, Spec& resolved) {
   auto options = read_options<ValidationOptions>(node, &resolved);
-  if (options.keep_best && !options.keep_best->wanted) options.keep_best.reset();
+  if (options.keep_best && !options.keep_best->wanted) {
+    options.keep_best.reset();
+    resolved.erase("keep_best");
+  }
   if (!options.input.is_null() + options.files.has_value() + options.held_out != 1) {
     throw node.error("expected either files, held_out or input",
                      "for example validation: {files: \"held-out/*.csv\"}, or {held_out: true} with the op hold_out");

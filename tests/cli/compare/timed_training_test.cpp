@@ -66,8 +66,10 @@ TEST(TimedTraining, StopEndsThisRunAndFurtherOnes) {
 }
 
 TEST(ForTiming, LeavesOutWhatATrainingDoesBesideItsSteps) {
-  const Spec spec = for_timing(config("save: m.safetensors\ntrain: {steps: 3}\ncompare: {rounds: 2}\n"));
+  const Spec spec =
+      for_timing(config("save: m.safetensors\ncheckpoint: runs\ntrain: {steps: 3}\ncompare: {rounds: 2}\n"));
   EXPECT_EQ(spec.find("save"), nullptr);
+  EXPECT_EQ(spec.find("checkpoint"), nullptr);
   EXPECT_EQ(spec.find("compare"), nullptr);
   EXPECT_NE(spec.find("train"), nullptr);
 }

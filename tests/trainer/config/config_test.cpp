@@ -115,9 +115,10 @@ TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
   EXPECT_EQ(rejects("trian: {steps: 1}\n"), "f.yaml:6:1: unknown key trian; did you mean train?");
   EXPECT_EQ(rejects("train: {step: 1}\n"), "f.yaml:6:9: train: unknown key step; did you mean steps?");
   EXPECT_EQ(rejects("evaluation: {}\n"), "f.yaml:6:1: unknown key evaluation; did you mean validation?");
-  EXPECT_EQ(rejects("checkpoints: {}\n"),
-            "f.yaml:6:1: unknown key checkpoints; the keys here are seed, device, precision, threads, input, delivery, "
-            "model, loss, metrics, optimizer, train, validation, compare, load and save");
+  EXPECT_EQ(rejects("checkpoints: {}\n"), "f.yaml:6:1: unknown key checkpoints; did you mean checkpoint?");
+  EXPECT_EQ(rejects("epochs: 3\n"),
+            "f.yaml:6:1: unknown key epochs; the keys here are seed, device, precision, threads, input, delivery, "
+            "model, loss, metrics, optimizer, train, validation, compare, load, save and checkpoint");
   EXPECT_EQ(rejects("delivery: {kind: feed, capcity: 5}\n"),
             "f.yaml:6:24: delivery: unknown key capcity; did you mean capacity?");
   EXPECT_EQ(rejects("metrics: [accuracy: {x: 1}]\n"),

@@ -65,7 +65,9 @@ TEST(ValidationOptions, ReadsEveryKey) {
 TEST(ValidationOptions, KeepBestMayBeWrittenShort) {
   EXPECT_EQ(read("input: [a]\nkeep_best: true\n").keep_best->metric, "loss");
   EXPECT_EQ(read("input: [a]\nkeep_best: accuracy\n").keep_best->metric, "accuracy");
-  EXPECT_FALSE(read("input: [a]\nkeep_best: false\n").keep_best.has_value());
+  Spec without;
+  EXPECT_FALSE(read("input: [a]\nkeep_best: false\n", &without).keep_best.has_value());
+  EXPECT_EQ(without.find("keep_best"), nullptr) << "as if it were absent";
   for (const char* text : {"true", "false", "accuracy"}) {
     Spec resolved, again;
     const ValidationOptions options = read(cat("input: [a]\nkeep_best: ", text, "\n"), &resolved);
