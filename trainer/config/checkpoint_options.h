@@ -30,6 +30,6 @@ MILLRACE_DECLARE_OPTION_TYPE(CheckpointOptions);
 
 // Throws ConfigError, placed at `node`, which is the value of the key, if no training with this input and delivery
 // could go on from a checkpoint.
-MILLRACE_EXPORT void check_checkpoint(const Spec& node, const InputGraph& input, const DeliveryOptions& delivery);
+void check_checkpoint(const Spec& node, const InputGraph& input, const DeliveryOptions& delivery);
 
 }  // namespace millrace

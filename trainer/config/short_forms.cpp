@@ -14,13 +14,32 @@ namespace {
 using Is = OptionForm::Is;
 using Forms = std::vector<OptionForm>;
 
-// The options of a kind of a sort, as the value of that kind's name; empty if there is no such kind.
-Forms options_of_kind(std::string_view sort, std::string_view kind, const Catalog& catalog) {
+// The forms of what lies below a value of these forms: under the key `name`, or at a position.
+Forms below(const Forms& forms, std::string_view name, bool position, const Catalog& catalog) {
   Forms out;
+  const auto add = [&out](const Forms& more) { out.insert(out.end(), more.begin(), more.end()); };
+  for (const OptionForm& form : forms) {
+    if (position ? form.is == Is::list : form.is == Is::map) add(form.items);
+    if (position) continue;
+    if (form.is == Is::kind) {
+      auto options = options_of_kind(form.sort, name, catalog);
+      if (options) out.push_back({.is = Is::options, .options = std::move(*options)});
+    }
+    for (const OptionInfo& option : form.options) {
+      if (option.name == name) add(option.forms);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<OptionInfo>> options_of_kind(std::string_view sort, std::string_view kind,
+                                                       const Catalog& catalog) {
+  std::optional<std::vector<OptionInfo>> out;
   const auto look = [&](const auto& registry) {
     const auto found = registry.entries().find(kind);
-    if (registry.what() != sort || found == registry.entries().end()) return;
-    out.push_back({.is = Is::options, .options = found->second.describe()});
+    if (registry.what() == sort && found != registry.entries().end()) out = found->second.describe();
   };
   const LayerCatalog& layers = catalog.layers;
   look(catalog.ops);
@@ -31,23 +50,6 @@ Forms options_of_kind(std::string_view sort, std::string_view kind, const Catalo
   look(schedules());
   return out;
 }
-
-// The forms of what lies below a value of these forms: under the key `name`, or at a position.
-Forms below(const Forms& forms, std::string_view name, bool position, const Catalog& catalog) {
-  Forms out;
-  const auto add = [&out](const Forms& more) { out.insert(out.end(), more.begin(), more.end()); };
-  for (const OptionForm& form : forms) {
-    if (position ? form.is == Is::list : form.is == Is::map) add(form.items);
-    if (position) continue;
-    if (form.is == Is::kind) add(options_of_kind(form.sort, name, catalog));
-    for (const OptionInfo& option : form.options) {
-      if (option.name == name) add(option.forms);
-    }
-  }
-  return out;
-}
-
-}  // namespace
 
 std::vector<OptionForm> forms_at(std::string_view path, const Catalog& catalog) {
   Forms forms = {{.is = Is::options, .options = describe_config()}};

@@ -2,6 +2,7 @@
 // The declarations of the keys say what they stand for (OptionReader::stands_alone()). Pure functions.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace millrace {
 
 // The ways in which a configuration may write the value at `path`, as Spec::path() has it; empty if nobody declares it.
 std::vector<OptionForm> forms_at(std::string_view path, const Catalog& catalog);
+
+// The options of the kind `kind` of a sort, as its registry calls the sort ("layer"); absent: there is no such kind.
+std::optional<std::vector<OptionInfo>> options_of_kind(std::string_view sort, std::string_view kind,
+                                                       const Catalog& catalog);
 
 // Whether a value of one of these forms names a kind, or lists kinds.
 bool names_kinds(const std::vector<OptionForm>& forms);

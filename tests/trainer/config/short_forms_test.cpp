@@ -36,6 +36,20 @@ TEST(FormsAt, FollowsKeysPositionsAndKinds) {
   }
 }
 
+TEST(OptionsOfKind, AreTheirsOfTheirSort) {
+  const Catalog catalog = Catalog::builtin();
+  const auto batch = options_of_kind(catalog.ops.what(), "batch", catalog);
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->at(0).name, "batch_size");
+  const auto relu = options_of_kind("layer", "relu", catalog);
+  ASSERT_TRUE(relu);
+  EXPECT_TRUE(relu->empty());
+  EXPECT_FALSE(options_of_kind("layer", "batch", catalog));
+  EXPECT_FALSE(options_of_kind("layer", "nothing", catalog));
+  EXPECT_TRUE(options_of_kind("schedule", "cosine", catalog));
+  EXPECT_TRUE(forms_at("model[0].nothing", catalog).empty());
+}
+
 TEST(NamesKinds, IsTrueOfKindsAndListsOfThem) {
   for (const char* path : {"input", "input[0]", "metrics", "loss", "optimizer.adam.schedule"}) {
     EXPECT_TRUE(names_kinds(forms_at(path, Catalog::builtin()))) << path;
