@@ -45,6 +45,11 @@ void Command::text(std::string_view name, std::string& value, std::string_view p
   add(name, placeholder, doc, [&value](const std::string& text) { value = text; });
 }
 
+void Command::optional_text(std::string_view name, std::optional<std::string>& value, std::string_view placeholder,
+                            std::string_view doc) {
+  add(name, placeholder, doc, [&value](const std::string& text) { value = text; }).value_is_optional = true;
+}
+
 void Command::texts(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
                     std::string_view doc) {
   add(name, placeholder, doc, [&values](const std::string& text) { values.push_back(text); }).repeats = true;

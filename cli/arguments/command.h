@@ -16,6 +16,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,14 @@ struct Argument {
   std::string group;                                  // the heading in the help; empty: OPTIONS
   std::function<void(const std::string& text)> read;  // keeps the value; throws UsageError
   bool repeats = false;
-  mutable bool given = false;  // on the command line that was parsed
+  bool value_is_optional = false;  // then a value follows a `=`, and `read` gets an empty text without one
+  mutable bool given = false;      // on the command line that was parsed
 
   const std::string& name() const { return names.back(); }
   bool is_positional() const { return !name().starts_with('-'); }
+  // What stands around the placeholder after the name: " FILE", "[=FILE]"; all empty for a flag.
+  std::string before_value() const { return value.empty() ? "" : value_is_optional ? "[=" : " "; }
+  std::string after_value() const { return value_is_optional ? "]" : ""; }
 };
 
 template <class T>  // int64_t or double
@@ -81,6 +86,10 @@ struct Command {
   void heading(std::string_view group) { group_ = group; }
   void flag(std::string_view names, bool& value, std::string_view doc);
   void text(std::string_view name, std::string& value, std::string_view placeholder, std::string_view doc);
+  // An option with or without a value, `--name` or `--name=VALUE`: `value` is then empty or the value; absent: it is
+  // not given.
+  void optional_text(std::string_view name, std::optional<std::string>& value, std::string_view placeholder,
+                     std::string_view doc);
   // An option that may be repeated.
   void texts(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
              std::string_view doc);

@@ -121,7 +121,7 @@ class Parser {
     const bool has_value = equals < word.size();
     if (!option->read) {
       help_ = true;
-    } else if (option->value.empty()) {
+    } else if (option->value.empty() || (option->value_is_optional && !has_value)) {
       if (has_value) throw UsageError(cat(name, " takes no value, got ", quote(word.substr(equals + 1))));
       if (std::exchange(option->given, true)) throw UsageError(cat(option->name(), " is given twice"));
       option->read({});

@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
@@ -51,6 +53,12 @@ one wins, and null takes a key away. With the key validation, the model is judge
 steps by rows that are not trained on; keep_best keeps the best one. A training that is stopped then
 saves the model of its last step, too, in NAME.last.safetensors next to NAME.safetensors.
 
+With the key checkpoint, the whole state of the training is written every so many steps or minutes.
+--resume goes on from the newest checkpoint, with the weights that a training without a break would
+have, or begins if there is none: so the same command line starts a training and goes on with it.
+Without --resume, a folder that holds checkpoints is an error. Some keys may have other values when
+a training goes on, such as train.steps and threads (docs/checkpoints.md).
+
 Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT,
 SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves,
 whether anyone reads the output or not; another SIGINT or SIGTERM, half a second later, ends it at
@@ -65,15 +73,20 @@ EXAMPLES:
   trainer train --config mlp.yaml --set train.steps=5 --set device=cpu
   trainer train --config mlp.yaml --json --quiet > events.jsonl
 )",
-    "trainer check, trainer config train, docs/config.md"};
+    "trainer check, trainer config train, docs/config.md, docs/checkpoints.md"};
 
 struct TrainArguments : ConfigArguments {
+  std::optional<std::string> resume;  // the checkpoint; empty: the newest one, if there is one
   std::string save, trace;
   bool json = false;
   bool quiet = false;
 
   void declare(Command& c) {
     ConfigArguments::declare(c);
+    c.optional_text(
+        "--resume", resume, "FILE",
+        "go on from the newest checkpoint in checkpoint.dir, or begin if there is none; with FILE go on from "
+        "that one");
     c.heading("OUTPUT");
     c.text("--save", save, "FILE", "keep the trained model in FILE, whatever the configuration says");
     c.text("--trace", trace, "FILE", "write to FILE what each thread did when, for ui.perfetto.dev");

@@ -72,11 +72,13 @@ std::string completions(std::span<const std::string> words, const Command& progr
   if (words.empty()) return {};
   const Command* command = &program;
   const Argument* asked = nullptr;  // the option whose value comes next
-  for (const std::string& word : words.first(words.size() - 1)) {
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i];
     if (word == "=") continue;  // bash makes three words of --option=value
     const Argument* option = asked == nullptr ? command->option(word) : nullptr;
     if (const Command* below = command->below(word); below != nullptr && asked == nullptr) command = below;
-    asked = option != nullptr && !option->value.empty() ? option : nullptr;
+    const bool takes_value = option != nullptr && !option->value.empty();
+    asked = takes_value && (!option->value_is_optional || words[i + 1] == "=") ? option : nullptr;
   }
   std::string_view typed = words.back(), before;
   const size_t equals = typed.find('=');

@@ -28,7 +28,7 @@ std::string argument_lines(const Argument& argument) {
     left = argument.value;
   } else {
     if (argument.names.front().starts_with("--")) left = "    " + left;
-    if (!argument.value.empty()) left += ' ' + argument.value;
+    left += argument.before_value() + argument.value + argument.after_value();
   }
   const std::string& value = argument.default_value;
   return two_columns(left, value.empty() ? argument.doc : cat(argument.doc, " [default: ", value, ']'));

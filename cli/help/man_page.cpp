@@ -70,7 +70,10 @@ std::string arguments(const Command& command) {
     for (const std::string& name : argument.names) head += (head.empty() ? "" : ", ") + bold(name);
     if (argument.is_positional()) head.clear();
     if (argument.name() == "--help" && !command.about.path.empty()) continue;
-    if (!argument.value.empty()) head += (head.empty() ? "" : " ") + italic(argument.value);
+    if (!argument.value.empty()) {
+      if (!head.empty()) head += escaped(argument.before_value());
+      head += italic(argument.value) + escaped(argument.after_value());
+    }
     out += cat(".TP\n", head, '\n', escaped(argument.doc));
     if (!argument.default_value.empty()) out += cat(" (default: ", escaped(argument.default_value), ")");
     out += '\n';

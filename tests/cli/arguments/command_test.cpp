@@ -46,6 +46,25 @@ TEST(CommandTest, ArgumentsAreDeclaredWithTheirDefaults) {
   EXPECT_EQ(command.option("OTHER"), nullptr) << "no option";
 }
 
+TEST(CommandTest, AnOptionalValueIsShownAsSuch) {
+  std::optional<std::string> with;
+  std::string always;
+  bool flag = false;
+  Command command(kText);
+  command.optional_text("--with", with, "FILE", "perhaps");
+  command.text("--always", always, "FILE", "a file");
+  command.flag("--flag", flag, "no file");
+  const auto shown = [&](const char* name) {
+    const Argument& argument = *command.option(name);
+    return name + argument.before_value() + argument.value + argument.after_value();
+  };
+  EXPECT_EQ(shown("--with"), "--with[=FILE]");
+  EXPECT_EQ(shown("--always"), "--always FILE");
+  EXPECT_EQ(shown("--flag"), "--flag");
+  command.option("--with")->read("a");
+  EXPECT_EQ(with, "a");
+}
+
 TEST(CommandTest, RunsWithWhatWasRead) {
   const Command command = make_command(kText, run_sum);
   Output out = Output::standard();

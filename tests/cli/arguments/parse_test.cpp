@@ -13,6 +13,7 @@ class ParseTest : public ::testing::Test {
  protected:
   ParseTest() {
     program_.flag("-q,--quiet", quiet_, "say nothing");
+    program_.optional_text("--resume", resume_, "FILE", "go on");
     program_.text("FILE", file_, "FILE", "what to read");
     program_.add("-h,--help", {}, "help", {});
     Command below({.path = "sum", .summary = {}, .usage = {}, .details = {}, .see_also = {}});
@@ -30,6 +31,7 @@ class ParseTest : public ::testing::Test {
 
   Command program_{CommandText{}};
   bool quiet_ = false;
+  std::optional<std::string> resume_;
   std::string file_, out_;
   int64_t rows_ = 3;
   Words data_;
@@ -54,6 +56,25 @@ TEST_F(ParseTest, FlagsAndFiles) {
   EXPECT_EQ(take({"-q", "a.yaml"}), "trainer");
   EXPECT_TRUE(quiet_);
   EXPECT_EQ(file_, "a.yaml");
+}
+
+TEST_F(ParseTest, AnOptionalValueFollowsAnEqualsSign) {
+  take({"a.yaml"});
+  EXPECT_EQ(resume_, std::nullopt);
+  EXPECT_FALSE(program_.option("--resume")->given);
+  EXPECT_EQ(take({"--resume", "a.yaml"}), "trainer");
+  EXPECT_EQ(resume_, "") << "the next word is no value";
+  EXPECT_EQ(file_, "a.yaml");
+  EXPECT_TRUE(program_.option("--resume")->given);
+  take({"a.yaml", "--resume=b=c"});
+  EXPECT_EQ(resume_, "b=c");
+  take({"--resume"});
+  EXPECT_EQ(resume_, "");
+  EXPECT_EQ(refused({"--resume="}), "--resume needs a value; trainer --help shows the usage");
+  for (const Words& twice :
+       {Words{"--resume", "--resume"}, Words{"--resume", "--resume=a"}, Words{"--resume=a", "--resume"}}) {
+    EXPECT_EQ(refused(twice), "--resume is given twice; trainer --help shows the usage");
+  }
 }
 
 TEST_F(ParseTest, TheFirstMistakeIsTold) {

@@ -72,6 +72,7 @@ TEST_F(BashCompletionTest, Files) {
   EXPECT_EQ(complete("--config my"), "my model.yaml\n");
   EXPECT_EQ(complete("check my"), "my model.yaml\n");
   EXPECT_EQ(complete("check --config = my"), "my model.yaml\n");
+  EXPECT_EQ(complete("train --resume = my"), "my model.yaml\n");
   EXPECT_EQ(complete("train --set my"), "");
   EXPECT_EQ(complete("schema my"), "");
 }
@@ -130,6 +131,10 @@ TEST(CompletionTest, ValuesOfOptions) {
 TEST(CompletionTest, ValuesAfterAnEqualsSign) {
   EXPECT_EQ(offered({"input", "--format=c"}), "--format=csv\n");
   EXPECT_EQ(offered({"input", "--nothing=c"}), "");
+  EXPECT_EQ(offered({"train", "--resume=m"}), ":files\n");
+  EXPECT_EQ(offered({"train", "--resume", "=", "m"}), ":files\n") << "as bash has it";
+  EXPECT_EQ(offered({"train", "--resume", "--js"}), "--json\tprint events as lines of JSON on standard output\n")
+      << "without an equals sign no value follows";
   EXPECT_EQ(offered({"input", "--format", "=", "c"}), "csv\n") << "as bash has it";
   EXPECT_EQ(offered({"input", "--format", "="}), "jsonl\ncsv\nnone\n");
 }

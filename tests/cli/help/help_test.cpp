@@ -105,9 +105,11 @@ TEST(HelpTest, ProgramHelpListsWhatThereIs) {
   }
 }
 
-TEST(HelpTest, DefaultsAreShown) {
+TEST(HelpTest, DefaultsAndOptionalValuesAreShown) {
   const std::string help = help_of({"generate", "sum"});
   EXPECT_NE(help.find("\n      --files N             how many files [default: 20]\n"), std::string::npos) << help;
+  EXPECT_NE(help_of({"train"}).find("\n      --resume[=FILE]       go on from the newest checkpoint"),
+            std::string::npos);
   EXPECT_NE(help_of({"input"}).find("how batches are written, see below [default: jsonl]"), std::string::npos);
 }
 

@@ -22,6 +22,7 @@ TEST(ManPageTest, HasEveryCommandAndOption) {
       EXPECT_NE(page.find("\n.SS " + command->line() + "\n"), std::string::npos) << command->line();
     }
   }
+  EXPECT_NE(page.find("\n\\fB\\-\\-resume\\fR[=\\fIFILE\\fR]\n"), std::string::npos);
   for (const char* option : {"\\-\\-label", "\\-\\-held\\-out", "\\-\\-min_after_dequeue"}) {
     EXPECT_EQ(page.find(option) != std::string::npos, std::string(option).find("min_after") == std::string::npos)
         << option;
