@@ -8,7 +8,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/files/atomic_file.h"
+#include "millrace/input/files/atomic_file.h"
 #include "millrace/trainer/files/checksum.h"
 #include "millrace/trainer/files/model_header.h"
 #include "millrace/trainer/files/saved_model.h"

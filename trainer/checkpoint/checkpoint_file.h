@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/state.h"
 #include "millrace/core/tensor.h"
-#include "millrace/input/op.h"
+#include "millrace/input/files/file_calls.h"
 #include "millrace/trainer/checkpoint/fingerprint.h"
-#include "millrace/trainer/files/file_calls.h"
 #include "millrace/trainer/files/model_file.h"
 
 namespace millrace {

@@ -12,7 +12,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/files/atomic_file.h"
+#include "millrace/input/files/atomic_file.h"
 
 namespace millrace {
 

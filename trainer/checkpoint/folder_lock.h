@@ -7,7 +7,7 @@
 #include <string>
 
 #include "millrace/core/descriptor.h"
-#include "millrace/trainer/files/file_calls.h"
+#include "millrace/input/files/file_calls.h"
 
 namespace millrace {
 

@@ -327,8 +327,7 @@ TEST_F(ReaderStreamTest, RefusesStatesOfOtherReadersAndPlaces) {
   };
   EXPECT_EQ(changed("position", {0, 2}), "the saved position of csv_reader has 2 numbers, not 3");
   EXPECT_EQ(changed("position", {0, 2, 3}), "the saved places of csv_reader do not fit: 8 numbers, turn 3");
-  EXPECT_EQ(changed("places", {0, 2, 2}),
-            "the saved state has 3 values for \"places\", which is not a multiple of 4");
+  EXPECT_EQ(changed("places", {0, 2, 2}), "the saved state has 3 values for \"places\", which is not a multiple of 4");
   EXPECT_EQ(changed("places", std::vector<uint64_t>(12)),
             "the saved places of csv_reader do not fit: 12 numbers, turn 2");
   EXPECT_EQ(changed("position", {0, 2, 1}), "no error");
