@@ -83,6 +83,31 @@ struct ValidationProgress {
   std::optional<double> done = {};  // the share of its rows, as InputSummary::share
 };
 
+// A training went on from a checkpoint.
+struct ResumeReport {
+  int64_t step = 0;  // the last one before the checkpoint
+  std::string file;
+  std::vector<std::string> notes = {};  // what is different now, and allowed
+};
+
+// A checkpoint is on the disk, with everything up to `step`.
+struct CheckpointReport {
+  int64_t step = 0;
+  std::string file;
+};
+
+// The checkpoints of one run().
+struct CheckpointSummary {
+  int64_t written = 0;
+  int64_t late = 0;          // fell due while another one was being written
+  int64_t failed = 0;
+  std::string failure = {};  // why the last one that failed did; empty: none did
+  std::string file = {};     // the newest one on the disk, also if the run went on from it
+  uint64_t bytes = 0;        // of values in the last one
+  double copy_seconds = 0;   // for which steps waited, in all
+  double write_seconds = 0;  // meanwhile, on another thread
+};
+
 // The validation whose model is kept.
 struct BestStep {
   int64_t step = 0;
@@ -114,6 +139,9 @@ struct TrainResult {
   InputSummary input;
   DeliveryStatistics delivery;
   double validation_seconds = 0;  // the part of `seconds` that was spent on validations
+  // The step that the run went on from; `steps` and `rows` count from the beginning of the training all the same.
+  std::optional<int64_t> resumed;
+  CheckpointSummary checkpoints;
   std::string device;
   bool recorded = false;  // the last step ran as recorded graphs (CUDA)
   int threads = 1;
@@ -129,6 +157,8 @@ struct TrainCallbacks {
   std::function<void(const ValidationReport&)> on_validation = {};
   std::function<void(const ValidationProgress&)> on_validating = {};  // at most about ten times a second
   std::function<void(std::string_view)> on_log = {};                  // warnings, bad rows, lines of `print`
+  std::function<void(const ResumeReport&)> on_resume = {};            // after on_start, if the training was resumed
+  std::function<void(const CheckpointReport&)> on_checkpoint = {};    // soon after it is on the disk
 };
 
 class Model;
@@ -175,18 +205,32 @@ class MILLRACE_EXPORT Trainer {
   // leaves out a fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
+  // With the key `checkpoint`: goes on from the newest checkpoint of its folder that is whole, or from `file`, when run()
+  // is called. Empty, with nothing changed, if `file` is empty and there is no checkpoint: run() then begins. Call it
+  // at most once, before run(). Throws ConfigError without the key, if another training uses the folder, and if the
+  // configuration differs in what may not differ (docs/checkpoints.md); DataError if no checkpoint can be used.
+  std::optional<ResumeReport> resume(const std::string& file = {});
+  // With the key `checkpoint`: run() writes one after the step that runs now, and goes on. Without the key it does
+  // nothing. Any thread may call it, and callbacks may.
+  void checkpoint() noexcept;
+  // A file to which the program appends while run() runs. Checkpoints record how long it is between two steps, and
+  // resume() cuts it to the length on record, so nothing is in it twice or missing. What was appended must have reached
+  // the system (fflush) when a callback returns. Call it before resume(), for several files always in the same order.
+  void appends_to(const std::string& path);
+
   // Trains until the data end, train.steps are done, validation.patience has run out or stop() is called; then saves
   // the model if the key `save` is set. If it was stopped and the model is the one of its best validation, the model of
-  // the last step is saved, too (TrainResult::saved_last). Only once: a second call throws InternalError, also when the
-  // first one failed. When an error is thrown, the model is as the last finished step left it, and steps() says how
+  // the last step is saved, too (TrainResult::saved_last). With the key `checkpoint` the state of the training is written
+  // meanwhile, and at the end; without resume(), a folder that holds checkpoints is a ConfigError. Only once: a second
+  // call throws InternalError, also when the first one failed. When an error is thrown, the model is as the last finished step left it, and steps() says how
   // many steps were finished.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
   // After a run() that failed: gives the model the parameters of the best validation and says which one it was. Empty,
   // with nothing changed, without validation.keep_best and if no validation had finite values.
   std::optional<BestStep> put_back_best();
-  // Ends run() after the step that runs now. A validation that runs now is cut short and does not count, and no other
-  // validation follows. Callbacks may call it, too. Idempotent.
+  // Ends run() after the step that runs now; with the key `checkpoint`, after the step whose batch is being made. A
+  // validation that runs now is cut short and does not count, and no other validation follows. Callbacks may call it, too. Idempotent.
   void stop() noexcept;
 
   // Writes the model with its resolved configuration to a temporary file, syncs and renames it. The optimizer's state
