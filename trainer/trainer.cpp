@@ -6,11 +6,13 @@
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/gemm.h"
+#include "millrace/core/registry.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
 #include "millrace/core/trace.h"
 #include "millrace/input/files/atomic_file.h"
 #include "millrace/layers/model/model.h"
+#include "millrace/trainer/checkpoint/checkpoints.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/model_warnings.h"
 #include "millrace/trainer/config/overrides.h"
@@ -28,6 +30,16 @@
 
 namespace millrace {
 
+namespace {
+
+#ifdef MILLRACE_WITHOUT_CHECKPOINTS
+constexpr bool kCheckpoints = false;
+#else
+constexpr bool kCheckpoints = true;
+#endif
+
+}  // namespace
+
 struct Trainer::Impl {
   Impl(Config read_config, InputGraph graph, Device device, const Catalog& given_catalog, Trace* given)
       : config(std::move(read_config)),
@@ -37,8 +49,9 @@ struct Trainer::Impl {
         trace(own_trace ? own_trace.get() : given),
         executor(config.threads, trace),
         context(device, executor, config.precision),
-        delivery(
-            Delivery::make(config.delivery, std::move(graph), {.executor = executor, .pipeline = pipeline_options()})),
+        delivery(Delivery::make(
+            config.delivery, std::move(graph),
+            {.executor = executor, .pipeline = pipeline_options(), .saves = config.checkpoint.has_value()})),
         warnings(delivery->warnings()) {}
 
   // What is interrupted now may be a program's function that stops this training: the loop is still there.
@@ -51,9 +64,12 @@ struct Trainer::Impl {
   void build_validation();
   void build_loop();
   void warn_of_endlessness();
+  void build_checkpoints();
   void check_save();
   void check_save_to(const std::string& file) const;
+  void check_file(const Spec& node, const SavedFacts& facts) const;
   Spec kept_config() const;
+  TrainResult train(const TrainCallbacks& given);
   OptimizerState optimizer_state();
   void load();
   SavedFacts facts() const;
@@ -81,8 +97,11 @@ struct Trainer::Impl {
   std::vector<std::string> warnings;
   // The model of the last step, if the best one takes its place; written after that one, which matters more.
   std::optional<ModelFile> last;
-  std::string saved_last;              // see TrainResult
-  std::unique_ptr<TrainingLoop> loop;  // made last
+  std::string saved_last;  // see TrainResult
+  std::unique_ptr<TrainingLoop> loop;
+  std::unique_ptr<Checkpoints> checkpoints;  // with a key `checkpoint`; made last
+  std::optional<ResumeReport> resumed;
+  const TrainCallbacks* callbacks = nullptr;  // while run() runs
 };
 
 PipelineOptions Trainer::Impl::pipeline_options() {
@@ -152,12 +171,44 @@ void Trainer::Impl::build_validation() {
 }
 
 void Trainer::Impl::build_loop() {
-  loop = std::make_unique<TrainingLoop>(TrainingLoopArgs{.config = config,
-                                                         .context = context,
-                                                         .delivery = *delivery,
-                                                         .step = *step,
-                                                         .validator = validator.get(),
-                                                         .keep_last = [this] { keep_last(); }});
+  loop = std::make_unique<TrainingLoop>(TrainingLoopArgs{
+      .config = config,
+      .context = context,
+      .delivery = *delivery,
+      .step = *step,
+      .validator = validator.get(),
+      .keep_last = [this] { keep_last(); },
+      .at_border = [this](bool ends) { return !checkpoints || checkpoints->at_border(loop->steps(), ends); }});
+}
+
+void Trainer::Impl::build_checkpoints() {
+  if (!config.checkpoint) return;
+  if constexpr (!kCheckpoints) {
+    throw config.node("checkpoint").error(left_out_text("checkpoint", "checkpoints"), left_out_hint("checkpoints"));
+  } else {
+    const OptimizerState state = optimizer_state();
+    SavedFacts facts = this->facts();
+    facts.config = config.resolved;
+    facts.optimizer = &state;
+    check_file(config.node("checkpoint"), facts);
+    CudaNeeds needs;
+    for (const Model::Node& node : model->nodes()) needs.convolutions |= attributed(*node.layer, &Layer::convolves);
+    checkpoints = Checkpoints::make(
+        {.config = config,
+         .catalog = catalog,
+         .context = context,
+         .parts =
+             {.context = context, .step = *step, .loop = *loop, .delivery = *delivery, .validation = validator.get()},
+         .metadata = saved_metadata(facts),
+         .optimizer = [this] { return optimizer_state(); },
+         .written = delivery->graph().files().written,
+         .needs = needs,
+         .on_written =
+             [this](const CheckpointReport& report) {
+               if (callbacks->on_checkpoint) callbacks->on_checkpoint(report);
+             },
+         .on_warning = [this](const std::string& text) { log(cat("warning: ", text)); }});
+  }
 }
 
 void Trainer::Impl::warn_of_endlessness() {
@@ -184,22 +235,27 @@ void Trainer::Impl::check_save() {
   if (!config.save) return;
   check_save_to(config.save->file);
   if (config.validation && config.validation->keep_best) check_save_to(config.save->last_file());
+  const OptimizerState state = optimizer_state();
+  check_file(config.node("save"), facts_with(state));
+}
+
+// Throws an error of `node`, the key, if a model file with these facts could not be read again.
+void Trainer::Impl::check_file(const Spec& node, const SavedFacts& facts) const {
   try {
-    read_row_spec(row_spec_text(delivery->graph().first_rows()), "rows");
+    read_row_spec(row_spec_text(*facts.rows), "rows");
   } catch (ConfigError& error) {
-    throw config.node("save").error(cat("the rows cannot be written to a model file: ", error.message()));
+    throw node.error(cat("the rows cannot be written to a model file: ", error.message()));
   }
-  const size_t bytes = to_yaml(kept_config()).size();  // throws for texts that YAML cannot hold
+  const size_t bytes = to_yaml(facts.config).size();  // throws for texts that YAML cannot hold
   if (bytes > kMaxYamlBytes) {
-    throw config.node("save").error(
-        cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ", "at most ",
-            kMaxYamlBytes, " can be read again"),
-        "shorten long lists: files as a pattern, columns as ranges such as 0-999");
+    throw node.error(cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ",
+                         "at most ", kMaxYamlBytes, " can be read again"),
+                     "shorten long lists: files as a pattern, columns as ranges such as 0-999");
   }
   try {
-    check_model_file(*model, facts_with(optimizer_state()));
+    check_model_file(*model, facts);
   } catch (ConfigError& error) {
-    throw config.node("save").error(error.message());
+    throw node.error(error.message());
   }
 }
 
@@ -226,6 +282,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   impl->build_validation();
   impl->check_save();
   impl->build_loop();
+  impl->build_checkpoints();
   return Trainer(std::move(impl));
 }
 
@@ -263,7 +320,8 @@ uint64_t Trainer::memory_bound() const {
   const bool two_files = impl.config.save && impl.config.validation && impl.config.validation->keep_best;
   const uint64_t model_bytes = (two_files ? 3 : 2) * impl.model->bytes();
   return impl.delivery->memory_bound() + model_bytes + impl.step->memory_bound(impl.input().batch_size) +
-         (impl.validator ? impl.validator->memory_bound() : 0) + shared_workspace_bytes(impl.context.device());
+         (impl.validator ? impl.validator->memory_bound() : 0) +
+         (impl.checkpoints ? impl.checkpoints->memory_bound() : 0) + shared_workspace_bytes(impl.context.device());
 }
 
 OptimizerState Trainer::Impl::optimizer_state() {
@@ -274,8 +332,12 @@ OptimizerState Trainer::Impl::optimizer_state() {
           .slots = step->slots()};
 }
 
+// Where there are checkpoints, the training goes on from one of them, or run() refuses: what it began with is not read.
 void Trainer::Impl::load() {
   if (!config.load) return;
+  if constexpr (kCheckpoints) {
+    if (config.checkpoint && Checkpoints::any_in(config.checkpoint->dir)) return;
+  }
   const ModelFile file = ModelFile::read(config.load->file);
   load_model(file, *model, context);
   if (!config.load->optimizer) return;
@@ -303,6 +365,24 @@ ModelFile Trainer::Impl::pack(const std::string& path) {
   return pack_model(path, step->model(), context, facts_with(state));
 }
 
+TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
+  if (checkpoints) {
+    for (std::string& warning : checkpoints->begin()) warnings.push_back(std::move(warning));
+  }
+  TrainCallbacks all = given;
+  all.on_start = [&](const StartReport& report) {
+    if (given.on_start) given.on_start(report);
+    if (!resumed) return;
+    if (given.on_resume) given.on_resume(*resumed);
+    for (const std::string& note : resumed->notes) log(cat("note: ", note));
+  };
+  callbacks = &all;
+  TrainResult result = loop->run(all, warnings);
+  if (resumed) result.resumed = resumed->step;
+  if (checkpoints) result.checkpoints = checkpoints->summary();
+  return result;
+}
+
 void Trainer::Impl::keep_last() {
   if (!config.save) return;
   try {
@@ -322,10 +402,27 @@ void Trainer::Impl::save_last() {
   }
 }
 
+std::optional<ResumeReport> Trainer::resume(const std::string& file) {
+  const FloatMode mode;
+  if (!impl_->checkpoints) {
+    throw ConfigError("a training without the key checkpoint cannot be resumed", config().written.place(),
+                      "set checkpoint.dir");
+  }
+  return impl_->resumed = impl_->checkpoints->resume(file);
+}
+
+void Trainer::checkpoint() noexcept {
+  if (impl_->checkpoints) impl_->checkpoints->ask();
+}
+
+void Trainer::appends_to(const std::string& path) {
+  if (impl_->checkpoints) impl_->checkpoints->appends_to(path);
+}
+
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   const FloatMode mode;
   if (impl_->trace != nullptr) impl_->trace->name_thread("training");
-  TrainResult result = impl_->loop->run(callbacks, impl_->warnings);
+  TrainResult result = impl_->train(callbacks);
   if (config().save) {
     save(config().save->file);
     result.saved = config().save->file;

@@ -252,21 +252,32 @@ TrainResult TrainingLoop::result(std::string reason) {
 
 // Trains to the end. The result says what ended it.
 std::string TrainingLoop::train() {
-  const auto finished = [&] { return args_.config.train.steps && steps_done_ >= *args_.config.train.steps; };
   for (;;) {
     if (validation_is_due()) validate();
-    if (args_.at_border) args_.at_border();
-    if (finished()) return "steps";
-    if (args_.validator && args_.validator->gave_up()) return "no improvement";
-    if (stopping_.load()) return "stopped";
+    std::string end = reason_to_end();
+    border(!end.empty());
+    if (!end.empty()) return end;
+    if (stopping_.load()) continue;  // the next border is the last one
     const RowBlock* batch = next_batch();
     if (batch == nullptr) {
+      border(true);
       if (stopping_.load()) return "stopped";
       if (steps_done_ == 0) log("warning: the data ended before the first batch: nothing was trained");
       return "end of data";
     }
     train_on(*batch);
   }
+}
+
+// Empty: another step follows.
+std::string TrainingLoop::reason_to_end() const {
+  if (args_.config.train.steps && steps_done_ >= *args_.config.train.steps) return "steps";
+  if (args_.validator && args_.validator->gave_up()) return "no improvement";
+  return stopping_.load() ? "stopped" : "";
+}
+
+void TrainingLoop::border(bool last) {
+  if (args_.at_border) may_cut_input_.store(args_.at_border(last));
 }
 
 // Whether the step that ended last is to be followed by a validation and was not yet, here or before a restore.
@@ -303,7 +314,7 @@ void TrainingLoop::restore(const State& state) {
 
 void TrainingLoop::stop() noexcept {
   stopping_.store(true);
-  args_.delivery.stop();
+  if (may_cut_input_.load()) args_.delivery.stop();
   if (args_.validator != nullptr) args_.validator->stop();
 }
 

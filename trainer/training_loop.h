@@ -33,9 +33,10 @@ struct TrainingLoopArgs {
   Validation* validator = nullptr;  // with a key `validation`
   // Called if the training was stopped, before the best model takes the place of the last one (keep_best).
   std::function<void()> keep_last = {};
-  // Called before each step and after the last one, when the training can be saved. It may call stop(); what it throws
-  // ends the training.
-  std::function<void()> at_border = {};
+  // Called between two steps, when the training can be saved, and, with `last`, when no step follows. It returns
+  // whether what was learned so far is kept: only then does stop() cut off the making of the next batch. It may call
+  // stop(); what it throws ends the training.
+  std::function<bool(bool last)> at_border = {};
 };
 
 class TrainingLoop final : public TrainingPart {
@@ -63,6 +64,8 @@ class TrainingLoop final : public TrainingPart {
  private:
   void begin(const TrainCallbacks& given, const std::vector<std::string>& warnings);
   std::string train();
+  std::string reason_to_end() const;
+  void border(bool last);
   const RowBlock* next_batch();
   void train_on(const RowBlock& batch);
   void flush();
@@ -79,6 +82,7 @@ class TrainingLoop final : public TrainingPart {
   const TrainingLoopArgs args_;
   Trace* const trace_;  // may be null
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> may_cut_input_{true};  // see TrainingLoopArgs::at_border
 
   bool begun_ = false;
   TrainCallbacks callbacks_;

@@ -39,6 +39,7 @@ class CheckpointFolder {
   explicit CheckpointFolder(std::string path, FileCalls& calls = FileCalls::system());
 
   const std::string& path() const { return path_; }
+  FileCalls& calls() const { return calls_; }
   // What was odd about the folder.
   const std::vector<std::string>& warnings() const { return warnings_; }
 

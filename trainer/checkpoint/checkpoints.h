@@ -2,9 +2,8 @@
 //
 //   const auto checkpoints = Checkpoints::make({.options = *config.checkpoint, ..});
 //   if (auto report = checkpoints->resume("")) ...              // before the first step
-//   checkpoints->begin(tell, log);
+//   checkpoints->begin();
 //   checkpoints->at_border(step, false);                        // between two steps
-//   CheckpointSummary summary = checkpoints->end();
 //
 // A step waits until its values are copied; a thread of its own then writes the copy. Steps at which nothing is due
 // cost next to nothing. Nothing that fails while the training runs ends it: that is told and counted.
@@ -28,6 +27,7 @@
 #include "millrace/trainer/config/checkpoint_options.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace {
@@ -37,9 +37,15 @@ struct CheckpointsArgs {
   const Catalog& catalog;
   Context& context;
   TrainingStateArgs parts;
-  // The metadata of a saved model of now, with the whole configuration.
-  std::function<ModelMetadata()> metadata;
-  std::vector<std::string> bad_rows_files = {};  // to be on the disk before a checkpoint that counts their lines
+  ModelMetadata metadata;  // of a saved model, with the whole configuration and the optimizer
+  std::function<OptimizerState()> optimizer;
+  std::vector<std::string> written =
+      {};                // files of the input, to be on the disk before a checkpoint that counts their lines
+  CudaNeeds needs = {};  // of the model
+  FileCalls& calls = FileCalls::system();
+  // Called by at_border().
+  std::function<void(const CheckpointReport&)> on_written;
+  std::function<void(const std::string&)> on_warning;
 };
 
 class Checkpoints {
@@ -55,14 +61,11 @@ class Checkpoints {
   virtual void ask() noexcept = 0;
 
   // Takes the folder, unless resume() did. Throws ConfigError if the folder has checkpoints and there was no resume().
-  virtual void begin() = 0;
-  struct Tell {
-    std::function<void(const CheckpointReport&)> written;
-    std::function<void(const std::string&)> warning;
-  };
+  // Returns warnings.
+  virtual std::vector<std::string> begin() = 0;
   // After `step` and before the next one. `last`: no other step follows; then it returns when the checkpoint is on the
   // disk. Returns whether nothing would be lost if the training ended here.
-  virtual bool at_border(int64_t step, bool last, const Tell& tell) = 0;
+  virtual bool at_border(int64_t step, bool last) = 0;
   // Of what was done so far.
   virtual const CheckpointSummary& summary() const = 0;
   // An upper bound of the bytes of the copy.

@@ -196,10 +196,14 @@ ModelMetadata saved_metadata(const SavedFacts& facts) {
   const OptimizerState* const optimizer = facts.optimizer;
   if (optimizer != nullptr) {
     metadata[kOptimizerKey] = optimizer->kind;
-    metadata[kStepsKey] = cat(optimizer->steps);
-    metadata[kUpdatesKey] = cat(optimizer->updates);
+    set_optimizer_counts(metadata, *optimizer);
   }
   return metadata;
+}
+
+void set_optimizer_counts(ModelMetadata& metadata, const OptimizerState& optimizer) {
+  metadata[kStepsKey] = cat(optimizer.steps);
+  metadata[kUpdatesKey] = cat(optimizer.updates);
 }
 
 namespace {

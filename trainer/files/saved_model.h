@@ -42,6 +42,9 @@ struct SavedFacts {
 // The metadata of a file with these facts: the configuration as YAML, the version, and others.
 ModelMetadata saved_metadata(const SavedFacts& facts);
 
+// The same with other counts of steps and updates. REQUIRES: the metadata have an optimizer.
+void set_optimizer_counts(ModelMetadata& metadata, const OptimizerState& optimizer);
+
 // A model file that holds parameters, then state, as float32 under their names, then the optimizer's slots, if there
 // are any, as "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version.
 ModelFile pack_model(const std::string& path, const Model& model, Context& context, const SavedFacts& facts);

@@ -95,8 +95,9 @@ class OpenTraining {
                                    .delivery = *delivery_,
                                    .step = *step_,
                                    .validator = validation_.get(),
-                                   .at_border = [this] {
+                                   .at_border = [this](bool) {
                                      if (at_border_) at_border_();
+                                     return false;
                                    }});
     state_.emplace(TrainingStateArgs{
         .context = context_, .step = *step_, .loop = *loop_, .delivery = *delivery_, .validation = validation_.get()});
