@@ -22,6 +22,7 @@
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
 #include "millrace/layers/model/model.h"
+#include "millrace/trainer/checkpoint/checkpoints.h"
 #include "millrace/trainer/checkpoint/training_state.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
@@ -139,6 +140,25 @@ class OpenTraining {
   void restore(const SavedTraining& saved) { restore(saved, State::decode(saved.numbers)); }
   // With other numbers.
   void restore(const SavedTraining& saved, const State& numbers) { state_->restore(numbers, saved.lookup()); }
+
+  // What Checkpoints need of it.
+  CheckpointsArgs checkpoints_args(FileCalls& calls = FileCalls::system()) {
+    const OptimizerState optimizer{.kind = "adam", .steps = 0, .updates = 0, .slots = {}};
+    return {.config = config_,
+            .catalog = catalog_,
+            .context = context_,
+            .parts = {.context = context_,
+                      .step = *step_,
+                      .loop = *loop_,
+                      .delivery = *delivery_,
+                      .validation = validation_.get()},
+            .metadata = saved_metadata({.config = config_.resolved, .optimizer = &optimizer}),
+            .optimizer = [optimizer] { return optimizer; },
+            .calls = calls,
+            .on_written = [this](const CheckpointReport& report) { tell(cat("written: step ", report.step)); },
+            .on_warning = [this](const std::string& text) { tell(text); }};
+  }
+  int64_t steps() const { return loop_->steps(); }
 
   // What it told, and at the end what came out.
   const Lines& lines() const { return lines_; }
