@@ -366,18 +366,18 @@ ModelFile Trainer::Impl::pack(const std::string& path) {
 }
 
 TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
-  if (checkpoints) {
-    for (std::string& warning : checkpoints->begin()) warnings.push_back(std::move(warning));
-  }
+  const std::vector<std::string> odd = checkpoints ? checkpoints->begin() : std::vector<std::string>();
   TrainCallbacks all = given;
   all.on_start = [&](const StartReport& report) {
     if (given.on_start) given.on_start(report);
+    for (const std::string& warning : warnings) log(cat("warning: ", warning));
+    if (resumed && given.on_resume) given.on_resume(*resumed);
+    for (const std::string& warning : odd) log(cat("warning: ", warning));
     if (!resumed) return;
-    if (given.on_resume) given.on_resume(*resumed);
     for (const std::string& note : resumed->notes) log(cat("note: ", note));
   };
   callbacks = &all;
-  TrainResult result = loop->run(all, warnings);
+  TrainResult result = loop->run(all);
   if (resumed) result.resumed = resumed->step;
   if (checkpoints) result.checkpoints = checkpoints->summary();
   return result;

@@ -99,7 +99,7 @@ struct CheckpointReport {
 // The checkpoints of one run().
 struct CheckpointSummary {
   int64_t written = 0;
-  int64_t late = 0;          // fell due while another one was being written
+  int64_t late = 0;  // fell due while another one was being written
   int64_t failed = 0;
   std::string failure = {};  // why the last one that failed did; empty: none did
   std::string file = {};     // the newest one on the disk, also if the run went on from it
@@ -157,8 +157,9 @@ struct TrainCallbacks {
   std::function<void(const ValidationReport&)> on_validation = {};
   std::function<void(const ValidationProgress&)> on_validating = {};  // at most about ten times a second
   std::function<void(std::string_view)> on_log = {};                  // warnings, bad rows, lines of `print`
-  std::function<void(const ResumeReport&)> on_resume = {};            // after on_start, if the training was resumed
-  std::function<void(const CheckpointReport&)> on_checkpoint = {};    // soon after it is on the disk
+  // If the training was resumed: after on_start and the warnings that a new one logs, too, before the notes.
+  std::function<void(const ResumeReport&)> on_resume = {};
+  std::function<void(const CheckpointReport&)> on_checkpoint = {};  // soon after it is on the disk
 };
 
 class Model;
@@ -205,10 +206,10 @@ class MILLRACE_EXPORT Trainer {
   // leaves out a fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
-  // With the key `checkpoint`: goes on from the newest checkpoint of its folder that is whole, or from `file`, when run()
-  // is called. Empty, with nothing changed, if `file` is empty and there is no checkpoint: run() then begins. Call it
-  // at most once, before run(). Throws ConfigError without the key, if another training uses the folder, and if the
-  // configuration differs in what may not differ (docs/checkpoints.md); DataError if no checkpoint can be used.
+  // With the key `checkpoint`: goes on from the newest checkpoint of its folder that is whole, or from `file`, when
+  // run() is called. Empty, with nothing changed, if `file` is empty and there is no checkpoint: run() then begins.
+  // Call it at most once, before run(). Throws ConfigError without the key, if another training uses the folder, and if
+  // the configuration differs in what may not differ (docs/checkpoints.md); DataError if no checkpoint can be used.
   std::optional<ResumeReport> resume(const std::string& file = {});
   // With the key `checkpoint`: run() writes one after the step that runs now, and goes on. Without the key it does
   // nothing. Any thread may call it, and callbacks may.
@@ -220,17 +221,18 @@ class MILLRACE_EXPORT Trainer {
 
   // Trains until the data end, train.steps are done, validation.patience has run out or stop() is called; then saves
   // the model if the key `save` is set. If it was stopped and the model is the one of its best validation, the model of
-  // the last step is saved, too (TrainResult::saved_last). With the key `checkpoint` the state of the training is written
-  // meanwhile, and at the end; without resume(), a folder that holds checkpoints is a ConfigError. Only once: a second
-  // call throws InternalError, also when the first one failed. When an error is thrown, the model is as the last finished step left it, and steps() says how
-  // many steps were finished.
+  // the last step is saved, too (TrainResult::saved_last). With the key `checkpoint` the state of the training is
+  // written meanwhile, and at the end; without resume(), a folder that holds checkpoints is a ConfigError. Only once: a
+  // second call throws InternalError, also when the first one failed. When an error is thrown, the model is as the last
+  // finished step left it, and steps() says how many steps were finished.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
   // After a run() that failed: gives the model the parameters of the best validation and says which one it was. Empty,
   // with nothing changed, without validation.keep_best and if no validation had finite values.
   std::optional<BestStep> put_back_best();
   // Ends run() after the step that runs now; with the key `checkpoint`, after the step whose batch is being made. A
-  // validation that runs now is cut short and does not count, and no other validation follows. Callbacks may call it, too. Idempotent.
+  // validation that runs now is cut short and does not count, and no other validation follows. Callbacks may call it,
+  // too. Idempotent.
   void stop() noexcept;
 
   // Writes the model with its resolved configuration to a temporary file, syncs and renames it. The optimizer's state

@@ -31,15 +31,15 @@ uint64_t epoch_of(const RowBlock& batch) {
 
 TrainingLoop::TrainingLoop(const TrainingLoopArgs& args) : args_(args), trace_(args.context.executor().trace()) {}
 
-TrainResult TrainingLoop::run(const TrainCallbacks& callbacks, const std::vector<std::string>& warnings) {
-  begin(callbacks, warnings);
+TrainResult TrainingLoop::run(const TrainCallbacks& callbacks) {
+  begin(callbacks);
   std::string reason = train();
   flush();
   if (steps_done_ > 0) look(nullptr, true);
   return result(std::move(reason));
 }
 
-void TrainingLoop::begin(const TrainCallbacks& given, const std::vector<std::string>& warnings) {
+void TrainingLoop::begin(const TrainCallbacks& given) {
   if (begun_) throw InternalError("a trainer runs once", {}, "make another one from the same configuration");
   begun_ = true;
   callbacks_ = given;
@@ -51,7 +51,6 @@ void TrainingLoop::begin(const TrainCallbacks& given, const std::vector<std::str
                          .steps = args_.config.train.steps,
                          .weight = args_.config.loss.weight});
   }
-  for (const std::string& warning : warnings) log(cat("warning: ", warning));
   args_.step.prepare(args_.delivery.graph().output().batch_size);
   if (args_.validator) args_.validator->prepare();
   started_ = window_began_ = progress_shown_ = Clock::now();

@@ -45,9 +45,9 @@ class TrainingLoop final : public TrainingPart {
   TrainingLoop(const TrainingLoop&) = delete;
   TrainingLoop& operator=(const TrainingLoop&) = delete;
 
-  // Trains to the end; logs `warnings` first. Fills in everything of the result except `saved`. Only once: a second
+  // Trains to the end. Fills in everything of the result except `saved`. Only once: a second
   // call throws InternalError, also when the first one failed.
-  TrainResult run(const TrainCallbacks& callbacks, const std::vector<std::string>& warnings);
+  TrainResult run(const TrainCallbacks& callbacks);
   int64_t steps() const { return steps_done_; }
   // Ends run() after the step that runs now, or in the middle of a validation. Idempotent.
   void stop() noexcept;
@@ -62,7 +62,7 @@ class TrainingLoop final : public TrainingPart {
   size_t most_bytes() const override { return 0; }
 
  private:
-  void begin(const TrainCallbacks& given, const std::vector<std::string>& warnings);
+  void begin(const TrainCallbacks& given);
   std::string train();
   std::string reason_to_end() const;
   void border(bool last);

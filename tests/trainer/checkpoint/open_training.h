@@ -119,7 +119,7 @@ class OpenTraining {
                report.best ? " rows, the best: " : " rows: ", scores_text(report.loss, report.metrics)));
     };
     callbacks.on_log = [this](std::string_view text) { tell(std::string(text)); };
-    TrainResult result = loop_->run(callbacks, {});
+    TrainResult result = loop_->run(callbacks);
     tell(text_of(result));
     return result;
   }
