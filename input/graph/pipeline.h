@@ -86,6 +86,8 @@ class MILLRACE_EXPORT InputGraph {
   // Upper bound of the bytes that a pipeline of this graph holds with `threads` threads, without its slots and without
   // values whose size varies from row to row.
   uint64_t memory_bound(int threads) const;
+  // Upper bound of the bytes of row ids in a state that Pipeline::save() gives: of each row that waits, one.
+  uint64_t state_bound() const;
   // Lets each task read half as much text, which changes no result and lowers memory_bound(). False, with nothing
   // changed, if tasks read little already. REQUIRES: no pipeline was made of it.
   bool read_less_at_once();

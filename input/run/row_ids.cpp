@@ -4,7 +4,7 @@ namespace millrace {
 
 namespace {
 
-constexpr size_t kNumbers = 7;
+constexpr size_t kNumbers = kSavedIdBytes / sizeof(uint64_t);
 
 }  // namespace
 

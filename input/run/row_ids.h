@@ -1,6 +1,8 @@
 // Row ids in a State: a buffer saves the ids of the rows that it holds, to fetch these rows again.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,9 @@
 #include "millrace/input/rows/row_block.h"
 
 namespace millrace {
+
+// Of one id.
+inline constexpr size_t kSavedIdBytes = 7 * sizeof(uint64_t);
 
 void save_ids(State& state, std::string_view key, std::span<const RowId> ids);
 // Throws DataError if `key` is absent or does not hold ids.

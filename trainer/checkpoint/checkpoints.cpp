@@ -46,7 +46,7 @@ class FolderCheckpoints final : public Checkpoints {
   std::vector<std::string> begin() override;
   bool at_border(int64_t step, bool last) override;
   const CheckpointSummary& summary() const override { return summary_; }
-  uint64_t memory_bound() const override { return state_.most_bytes(); }
+  uint64_t memory_bound() const override;
 
  private:
   CheckpointFolder& folder();
@@ -90,6 +90,11 @@ FolderCheckpoints::FolderCheckpoints(const CheckpointsArgs& args)
 CheckpointFolder& FolderCheckpoints::folder() {
   if (!folder_) folder_.emplace(options_.dir, args_.calls);
   return *folder_;
+}
+
+// The copy, and the ids of the rows that wait: as the input saves them, while it does so, and as bytes for the file.
+uint64_t FolderCheckpoints::memory_bound() const {
+  return state_.most_bytes() + 3 * args_.parts.delivery.graph().state_bound();
 }
 
 std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
@@ -140,7 +145,7 @@ std::vector<std::string> FolderCheckpoints::begin() {
                "go on from the newest with --resume, in a program with Trainer::resume(), or choose another folder");
   }
   const Device device = args_.context.device();
-  copy_ = Memory::pinned(device, memory_bound());
+  copy_ = Memory::pinned(device, state_.most_bytes());
   if (!device.is_cpu()) {
     side_.emplace(device, args_.context.executor());
     ready_.emplace(device);

@@ -322,7 +322,8 @@ void QueueDelivery::restore(const State& state) {
 
 uint64_t QueueDelivery::memory_bound() const {
   return graph().memory_bound(executor_.threads()) +
-         taken_.front().memory().total() * (entries_.size() + taken_.size());
+         taken_.front().memory().total() * (entries_.size() + taken_.size()) +
+         (saves_ ? (entries_.size() + 1) * graph().state_bound() : 0);
 }
 
 }  // namespace
