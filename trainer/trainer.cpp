@@ -259,11 +259,11 @@ void Trainer::Impl::check_file(const Spec& node, const SavedFacts& facts) const 
   }
 }
 
-// The configuration that goes into a model file. Readers of the file need not know where the model and checkpoints were
-// saved, what the training began with, and what was compared.
+// The configuration that goes into a model file. Readers of the file need not know where the model, checkpoints and
+// logs were written, what the training began with, and what was compared.
 Spec Trainer::Impl::kept_config() const {
   Spec kept = config.resolved;
-  for (const char* key : {"save", "load", "compare", "checkpoint"}) kept.erase(key);
+  for (const char* key : {"save", "load", "compare", "checkpoint", "log"}) kept.erase(key);
   return kept;
 }
 

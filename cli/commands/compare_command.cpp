@@ -83,7 +83,7 @@ void check_files(const CompareArguments& arguments, const InputFiles& files) {
 int run_compare(const CompareArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
   const auto heeded = [](Spec config) {
-    for (const char* key : {"save", "checkpoint", "validation", "delivery"}) config.erase(key);
+    for (const char* key : {"save", "checkpoint", "log", "validation", "delivery"}) config.erase(key);
     return config;
   };
   Comparer comparer(read_configuration(arguments, catalog, heeded), catalog);

@@ -17,7 +17,7 @@ double processor_seconds(clockid_t clock) {
 }
 
 Spec for_timing(Spec config) {
-  for (const char* key : {"save", "checkpoint", "validation", "compare"}) config.erase(key);
+  for (const char* key : {"save", "checkpoint", "log", "validation", "compare"}) config.erase(key);
   return config;
 }
 

@@ -97,6 +97,7 @@ struct ConfigOptions {
   std::optional<CompareOptions> compare;
   std::optional<ModelFileOptions> save, load;
   std::optional<CheckpointOptions> checkpoint;
+  std::optional<LogOptions> log;
 
   void declare(OptionReader& o) {
     o.optional("seed", seed, {.min = 0}, "the key of every random number");
@@ -120,7 +121,10 @@ struct ConfigOptions {
     o.optional("checkpoint", checkpoint,
                "where and how often the whole state of the training is written, so that --resume goes on from there; "
                "absent: never");
-    for (const char* key : {"threads", "delivery", "compare", "save", "checkpoint"}) o.decides(key, Decides::nothing);
+    o.optional("log", log, "files that say how the training goes");
+    for (const char* key : {"threads", "delivery", "compare", "save", "checkpoint", "log"}) {
+      o.decides(key, Decides::nothing);
+    }
 
     const auto kind = [](const char* sort) { return OptionForm{.is = OptionForm::Is::kind, .sort = sort}; };
     o.may_be("input", {list_of_kinds("input op")});
@@ -258,6 +262,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.save = options.save;
   config.load = options.load;
   config.checkpoint = options.checkpoint;
+  config.log = options.log;
   read_kinds(options, catalog.layers, config);
   return config;
 }

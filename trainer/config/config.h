@@ -23,6 +23,7 @@
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/checkpoint_options.h"
 #include "millrace/trainer/config/compare_options.h"
+#include "millrace/trainer/config/log_options.h"
 #include "millrace/trainer/config/validation_options.h"
 #include "millrace/trainer/delivery/delivery_options.h"
 #include "millrace/trainer/step/scores.h"
@@ -112,6 +113,7 @@ struct MILLRACE_EXPORT Config {
   std::optional<CompareOptions> compare;
   std::optional<ModelFileOptions> save, load;
   std::optional<CheckpointOptions> checkpoint;
+  std::optional<LogOptions> log;
 
   // The configuration with every default; the lists of ops and the layers' names are as written until
   // complete_resolved().

@@ -102,8 +102,8 @@ TEST_F(CompareCommandTest, FindsOutFirstThatItCannotWrite) {
 }
 
 TEST_F(CompareCommandTest, SettingsThatAreNotHeededAreAnError) {
-  for (const char* setting :
-       {"save=m.safetensors", "checkpoint=runs", "delivery=feed", "validation={files: part-1.csv}"}) {
+  for (const char* setting : {"save=m.safetensors", "checkpoint=runs", "log.json=a.jsonl", "delivery=feed",
+                              "validation={files: part-1.csv}"}) {
     const CommandResult result = run({"--set", setting});
     EXPECT_EQ(result.exit_code, 78) << setting;
     EXPECT_THAT(result.err, HasSubstr("the setting changes nothing here"));

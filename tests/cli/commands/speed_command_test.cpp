@@ -41,8 +41,8 @@ TEST(SpeedCommandTest, RefusesDataThatComeOnce) {
 TEST(SpeedCommandTest, SettingsThatAreNotHeededAreAnError) {
   const TempFolder folder;
   millrace::testing::write_small_data(folder);
-  for (const char* setting : {"save=m.safetensors", "checkpoint=runs", "train.steps=7", "input.filename_queue.epochs=7",
-                              "compare.rounds=1", "validation={files: part-1.csv}"}) {
+  for (const char* setting : {"save=m.safetensors", "checkpoint=runs", "log.json=a.jsonl", "train.steps=7",
+                              "input.filename_queue.epochs=7", "compare.rounds=1", "validation={files: part-1.csv}"}) {
     const CommandResult result = run_trainer({"speed", "small.yaml", "--set", setting}, {.folder = folder.path()});
     EXPECT_EQ(result.exit_code, 78) << setting;
     EXPECT_EQ(result.err, std::string("error: --set ") + setting +

@@ -67,9 +67,10 @@ TEST(TimedTraining, StopEndsThisRunAndFurtherOnes) {
 
 TEST(ForTiming, LeavesOutWhatATrainingDoesBesideItsSteps) {
   const Spec spec =
-      for_timing(config("save: m.safetensors\ncheckpoint: runs\ntrain: {steps: 3}\ncompare: {rounds: 2}\n"));
+      for_timing(config("save: m.safetensors\ncheckpoint: runs\nlog: {json: a}\ntrain: {steps: 3}\ncompare: {rounds: 2}\n"));
   EXPECT_EQ(spec.find("save"), nullptr);
   EXPECT_EQ(spec.find("checkpoint"), nullptr);
+  EXPECT_EQ(spec.find("log"), nullptr);
   EXPECT_EQ(spec.find("compare"), nullptr);
   EXPECT_NE(spec.find("train"), nullptr);
 }

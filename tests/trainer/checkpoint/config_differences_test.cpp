@@ -368,12 +368,12 @@ TEST_F(EveryOption, OfTheConfigurationToo) {
     });
   });
   const auto mark = [](const char* path, Decides decides) { return cat(path, " ", static_cast<int>(decides)); };
-  EXPECT_EQ(marked_,
-            (std::set<std::string>{mark("checkpoint", Decides::nothing), mark("compare", Decides::nothing),
-                                   mark("delivery", Decides::nothing), mark("device", Decides::last_bits),
-                                   mark("save", Decides::nothing), mark("threads", Decides::nothing),
-                                   mark("train.log_every", Decides::nothing), mark("train.steps", Decides::length),
-                                   mark("validation.patience", Decides::length)}));
+  EXPECT_EQ(marked_, (std::set<std::string>{
+                         mark("checkpoint", Decides::nothing), mark("compare", Decides::nothing),
+                         mark("delivery", Decides::nothing), mark("device", Decides::last_bits),
+                         mark("log", Decides::nothing), mark("save", Decides::nothing),
+                         mark("threads", Decides::nothing), mark("train.log_every", Decides::nothing),
+                         mark("train.steps", Decides::length), mark("validation.patience", Decides::length)}));
 }
 
 // A kind that nobody here knows says the same of its options, and is believed.
