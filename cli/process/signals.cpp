@@ -32,15 +32,26 @@ void tell(const Descriptor& event) {
   }
 }
 
-// The signals that end the work, except those that the caller of the program ignores (nohup, background jobs).
+// The signals that are taken, except those that the caller of the program ignores (nohup, background jobs).
 sigset_t wanted_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     struct sigaction now {};
     if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&set, number);
   }
   return set;
+}
+
+// What the signal does to a program that does not know it.
+[[noreturn]] void end_by(int number) {
+  std::signal(number, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  std::raise(number);
+  ::_exit(exit_code_of_signal(number));
 }
 
 }  // namespace
@@ -76,6 +87,15 @@ SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
   return {this, [](SignalWatcher* watcher) { watcher->set_stop(nullptr); }};
 }
 
+SignalWatcher::Guard SignalWatcher::while_asked(std::function<void()> ask) {
+  const MutexLock lock(mutex_);
+  asks_.push_back(std::move(ask));
+  return {this, [](SignalWatcher* watcher) {
+            const MutexLock ends(watcher->mutex_);
+            watcher->asks_.pop_back();
+          }};
+}
+
 void SignalWatcher::set_stop(std::function<void()> stop) {
   std::thread stopper;
   {
@@ -95,8 +115,19 @@ void SignalWatcher::watch() {
     }
     if (wait[1].revents != 0) return;
     signalfd_siginfo info{};
-    if (::read(signals_.get(), &info, sizeof info) == sizeof info) take(static_cast<int>(info.ssi_signo));
+    if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
+    if (info.ssi_signo == SIGUSR1) {
+      take_question();
+    } else {
+      take(static_cast<int>(info.ssi_signo));
+    }
   }
+}
+
+void SignalWatcher::take_question() {
+  const MutexLock lock(mutex_);
+  if (asks_.empty()) end_by(SIGUSR1);
+  asks_.back()();
 }
 
 void SignalWatcher::take(int number) {

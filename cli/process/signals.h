@@ -1,7 +1,7 @@
 // SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in an orderly way; a second one ends the program at once. What
 // comes within kSameSignal of the first belongs to it: timeout(1) sends its signal to the program and to its group, and
 // a wrapper may hand on what the terminal sends, too. A second SIGHUP never ends the program, because a terminal that
-// closes may send several.
+// closes may send several. SIGUSR1 asks for something and ends nothing, if the work takes it.
 //
 //   SignalWatcher signals;                                        // before any other thread
 //   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }
@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "millrace/core/clock.h"
 #include "millrace/core/descriptor.h"
@@ -39,7 +40,11 @@ class SignalWatcher {
   // While the guard lives, the first signal calls `stop`, from another thread; the guard's end waits for the call.
   // Without a guard, a signal ends the program.
   [[nodiscard]] Guard while_running(std::function<void()> stop);
-  // The first signal that came, or 0.
+  // While the guard lives, SIGUSR1 calls `ask`, each time that it comes; the guard's end waits for the call. If there
+  // are several guards, the newest one counts, and ends first. Without a guard, SIGUSR1 ends the program, as it ends
+  // every program. REQUIRES: `ask` throws nothing and returns at once, because no other signal is taken meanwhile.
+  [[nodiscard]] Guard while_asked(std::function<void()> ask);
+  // The first signal that came and was to end the work, or 0.
   int received() const { return received_.load(); }
   // For poll(): becomes readable when the first signal comes. Nobody reads from it. -1 if there is no watcher.
   static int stop_request();
@@ -48,6 +53,7 @@ class SignalWatcher {
   void set_stop(std::function<void()> stop);
   void watch();
   void take(int number);
+  void take_question();
 
   Descriptor signals_, end_, request_;
   std::atomic<int> received_{0};
@@ -55,6 +61,7 @@ class SignalWatcher {
   Clock::time_point first_ MILLRACE_GUARDED_BY(mutex_);
   std::function<void()> stop_ MILLRACE_GUARDED_BY(mutex_);
   std::thread stopper_ MILLRACE_GUARDED_BY(mutex_);  // calls stop_
+  std::vector<std::function<void()>> asks_ MILLRACE_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

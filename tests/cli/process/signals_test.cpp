@@ -185,15 +185,58 @@ TEST(SignalsDeathTest, WithoutWorkTheFirstSignalEndsTheProgram) {
       testing::ExitedWithCode(130), "");
 }
 
+// Each time that it comes, and to whom asked last.
+bool asks_as_often_as_it_is_asked() {
+  SignalWatcher signals;
+  std::atomic<int> outer{0}, inner{0};
+  const auto wait_for = [](const std::atomic<int>& count, int wanted) {
+    while (count != wanted) std::this_thread::yield();
+  };
+  const auto running = signals.while_running([] { ::_exit(9); });
+  const auto asked = signals.while_asked([&] { ++outer; });
+  {
+    const auto newer = signals.while_asked([&] { ++inner; });
+    for (int i = 1; i <= 3; ++i) {
+      ::kill(::getpid(), SIGUSR1);
+      wait_for(inner, i);
+    }
+  }
+  ::kill(::getpid(), SIGUSR1);
+  wait_for(outer, 1);
+  return inner == 3 && signals.received() == 0;
+}
+
+TEST(SignalsDeathTest, AQuestionEndsNothing) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(::_exit(asks_as_often_as_it_is_asked() ? 7 : 8), testing::ExitedWithCode(7), "");
+}
+
+TEST(SignalsDeathTest, AQuestionThatNobodyTakesEndsTheProgram) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        SignalWatcher signals;
+        const auto guard = signals.while_running([] {});
+        {
+          const auto asked = signals.while_asked([] {});
+        }
+        ::kill(::getpid(), SIGUSR1);
+        for (;;) ::pause();
+      },
+      testing::KilledBySignal(SIGUSR1), "");
+}
+
 TEST(SignalsDeathTest, IgnoredSignalsStayIgnored) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
         std::signal(SIGINT, SIG_IGN);
         std::signal(SIGHUP, SIG_IGN);
+        std::signal(SIGUSR1, SIG_IGN);
         SignalWatcher signals;
         ::kill(::getpid(), SIGINT);
         ::kill(::getpid(), SIGHUP);
+        ::kill(::getpid(), SIGUSR1);
         ::kill(::getpid(), SIGPIPE);
         ::kill(::getpid(), SIGXFSZ);
         ::kill(::getpid(), SIGTERM);
