@@ -15,6 +15,19 @@ uint64_t dropped_rows(const InputSummary& input) {
   return rows;
 }
 
+// Null for a training without checkpoints: one that has them writes at least the last one, or fails to.
+void add_checkpoints(JsonText& json, const CheckpointSummary& summary) {
+  json.key("checkpoints");
+  if (summary.written == 0 && summary.failed == 0 && summary.file.empty()) {
+    json.null();
+    return;
+  }
+  json.open('{').key("written").value(summary.written).key("late").value(summary.late);
+  json.key("failed").value(summary.failed).key("failure").text_or_null(summary.failure);
+  json.key("file").text_or_null(summary.file).key("bytes").value(summary.bytes);
+  json.key("copy_seconds").value(summary.copy_seconds).key("write_seconds").value(summary.write_seconds).close('}');
+}
+
 }  // namespace
 
 std::string start_event(const StartReport& start) {
@@ -40,12 +53,20 @@ std::string validation_event(const ValidationReport& report) {
   return json.key("best").value(report.best).key("seconds").value(report.seconds).line();
 }
 
+std::string resume_event(const ResumeReport& report) {
+  return JsonText::event("resume").key("step").value(report.step).key("file").value(report.file).line();
+}
+
+std::string checkpoint_event(const CheckpointReport& report) {
+  return JsonText::event("checkpoint").key("step").value(report.step).key("file").value(report.file).line();
+}
+
 std::string log_event(std::string_view text) { return JsonText::event("log").key("message").value(text).line(); }
 
 std::string done_event(const TrainResult& result, const Diagnosis& diagnosis) {
   JsonText json = JsonText::event("done");
-  json.key("reason").value(result.reason).key("steps").value(result.steps).key("rows").value(result.rows);
-  json.key("epochs").value(result.epochs).key("seconds").value(result.seconds);
+  json.key("reason").value(result.reason).key("steps").value(result.steps).key("resumed").value(result.resumed);
+  json.key("rows").value(result.rows).key("epochs").value(result.epochs).key("seconds").value(result.seconds);
   json.key("last_batch").value(result.last_batch).key("loss").value(result.loss);
   json.key("metrics").value(result.metrics).key("skipped_steps").value(result.skipped_steps);
   json.key("dropped").value(dropped_rows(result.input)).key("bad").value(result.input.bad_rows);
@@ -55,6 +76,7 @@ std::string done_event(const TrainResult& result, const Diagnosis& diagnosis) {
   }
   json.key("weights").value(result.weights).key("saved").text_or_null(result.saved);
   json.key("saved_last").text_or_null(result.saved_last);
+  add_checkpoints(json, result.checkpoints);
   json.key("input_wait").value(result.input_wait);
   add_diagnosis(json, diagnosis, result.delivery);
   return json.line();

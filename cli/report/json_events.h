@@ -15,6 +15,8 @@ struct InputResult;
 std::string start_event(const StartReport& start);
 std::string step_event(const StepReport& step);
 std::string validation_event(const ValidationReport& report);
+std::string resume_event(const ResumeReport& report);
+std::string checkpoint_event(const CheckpointReport& report);
 // What else the training says: warnings, rows that were left out, lines of `print`.
 std::string log_event(std::string_view text);
 std::string done_event(const TrainResult& result, const Diagnosis& diagnosis);

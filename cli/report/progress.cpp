@@ -42,6 +42,18 @@ std::string activity(const LiveState& state) {
   return cat(out, " for ", format_seconds(state.quiet_seconds));
 }
 
+// "1 min 38 s left", if the rest goes as fast as what this run did; empty if that is not known.
+std::string time_left(const LiveState& state) {
+  const StepReport& report = *state.report;
+  if (!report.done || *report.done >= 1) return {};
+  const bool resumed = state.first && state.first->done;
+  const double done = *report.done - (resumed ? *state.first->done : 0);
+  if (done <= 0) return {};
+  const double seconds = report.seconds - (resumed ? state.first->seconds : 0);
+  const double left = seconds * (1 - *report.done) / done - state.quiet_seconds;
+  return (left < 1 ? "<1 s" : format_seconds(left)) + " left";
+}
+
 }  // namespace
 
 Progress::Progress(ProgressStyle style) : style_(style), told_(Clock::now()) {
@@ -73,6 +85,7 @@ void Progress::step(const StepReport& report) {
 void Progress::live(const StepReport& report) {
   const MutexLock lock(mutex_);
   state_.report = report;
+  if (resumed_ && !state_.first) state_.first = report;
   told_ = Clock::now();
   show();
 }
@@ -94,6 +107,16 @@ void Progress::validated(const ValidationReport& report) {
   }
   log(line);
 }
+
+void Progress::resumed(const ResumeReport& report) {
+  {
+    const MutexLock lock(mutex_);
+    resumed_ = true;
+  }
+  log(cat("going on from step ", report.step, " (", report.file, ')'));
+}
+
+void Progress::saved(const CheckpointReport& report) { log(cat("step ", report.step, "  checkpoint ", report.file)); }
 
 void Progress::log(std::string_view text) {
   if (style_ == ProgressStyle::none) return;
@@ -142,10 +165,7 @@ std::vector<std::string> live_parts(const LiveState& state) {
   const StepReport& report = *state.report;
   if (report.done) add(share_text(*report.done));
   add(activity(state));
-  if (report.done && *report.done > 0 && *report.done < 1) {
-    const double left = report.seconds * (1 - *report.done) / *report.done - state.quiet_seconds;
-    add((left < 1 ? "<1 s" : format_seconds(left)) + " left");
-  }
+  add(time_left(state));
   const std::string step = state.steps ? cat("step ", report.step, '/', *state.steps) : cat("step ", report.step);
   if (!report.done) add(step);
   add(loss_text(report.loss, {}));

@@ -30,6 +30,7 @@ struct LiveState {
   std::optional<StepReport> report = {};              // the newest one
   std::optional<ValidationProgress> validation = {};  // the one that runs
   double quiet_seconds = 0;                           // since the newest of these
+  std::optional<StepReport> first = {};               // of a training that went on from a checkpoint
   bool stopping = false;
 };
 
@@ -48,6 +49,8 @@ class Progress {
   void live(const StepReport& report);
   void validating(const ValidationProgress& progress);
   void validated(const ValidationReport& report);
+  void resumed(const ResumeReport& report);
+  void saved(const CheckpointReport& report);
   // Writes a line of its own (a warning, a bad row, a line of `print`), even if there is a live line; nothing if the
   // style is `none`.
   void log(std::string_view text);
@@ -65,6 +68,7 @@ class Progress {
   Mutex mutex_;
   LiveState state_ MILLRACE_GUARDED_BY(mutex_);
   std::string weight_ MILLRACE_GUARDED_BY(mutex_);  // StartReport::weight
+  bool resumed_ MILLRACE_GUARDED_BY(mutex_) = false;
   Clock::time_point told_ MILLRACE_GUARDED_BY(mutex_);
   StatusLine line_ MILLRACE_GUARDED_BY(mutex_);
   std::condition_variable_any ended_;

@@ -33,6 +33,16 @@ std::string metrics_text(const MetricValues& metrics) {
   return out;
 }
 
+// "checkpoints: 4 written, 1 late; the newest is a/checkpoint-000000400.safetensors"; empty without checkpoints.
+std::string checkpoints_text(const CheckpointSummary& summary) {
+  if (summary.written == 0 && summary.failed == 0 && summary.file.empty()) return {};
+  std::string out = cat("checkpoints: ", summary.written, " written");
+  if (summary.late > 0) out += cat(", ", summary.late, " late, because another one was being written");
+  if (summary.failed > 0) out += cat(", ", summary.failed, " failed (", escape_controls(summary.failure), ')');
+  out += summary.file.empty() ? std::string("; there is none") : cat("; the newest is ", escape_controls(summary.file));
+  return out + '\n';
+}
+
 bool beats_commonest_class(const EvaluationResult& result) {
   return std::none_of(result.metrics.begin(), result.metrics.end(), [&](const auto& one) {
     return one.first == "accuracy" && result.commonest_class && one.second <= *result.commonest_class;
@@ -45,9 +55,15 @@ std::string result_text(const TrainResult& result, std::string_view input) {
   std::string out =
       fmt::format("{}: {}, {}, {} in {}", result.reason, count_of(result.steps, "step"), counted(result.rows, "row"),
                   counted(result.epochs, "epoch"), format_seconds(result.seconds));
-  if (result.seconds > 0) {
+  // A run that went on did not train on all of these rows.
+  if (result.resumed) {
+    out += fmt::format(" (from step {} on, input wait {})", *result.resumed, format_share(result.input_wait));
+  } else if (result.seconds > 0) {
     out += fmt::format(" ({} rows/s, input wait {})", format_rate(static_cast<double>(result.rows) / result.seconds),
                        format_share(result.input_wait));
+  }
+  if (result.resumed == result.steps && result.reason != "stopped") {
+    out += "\nthe training was complete already: nothing was left to train";
   }
   if (result.last_batch > 0) {
     out += fmt::format("\nlast batch: {}", count_of(result.last_batch, "row"));
@@ -69,7 +85,7 @@ std::string result_text(const TrainResult& result, std::string_view input) {
   if (!result.saved_last.empty()) {
     out += cat("last: ", escape_controls(result.saved_last), "  (the model of step ", result.steps, ")\n");
   }
-  return out;
+  return out + checkpoints_text(result.checkpoints);
 }
 
 std::string result_text(const InputResult& result) {

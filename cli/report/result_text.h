@@ -14,7 +14,7 @@
 namespace millrace::cli {
 
 // Several lines: steps, rows, epochs, seconds; last batch, loss, metrics; what was left out; the hash of the weights;
-// the model's file, or how to keep the model. `input` holds more lines, about the input.
+// the model's file, or how to keep the model; checkpoints, if there are any. `input` holds more lines, about the input.
 std::string result_text(const TrainResult& result, std::string_view input = {});
 
 // What `trainer input` did.

@@ -66,7 +66,7 @@ class Diagnostician {
       out_.bottleneck = Bottleneck::step;
     }
     out_.op = busiest_op(run_.delivery.input.ops);
-    if (seconds_ < kTellingSeconds || run_.steps < kTellingSteps) return out_;
+    if (seconds_ < kTellingSeconds || steps_ < kTellingSteps) return out_;
     advise_delivery();
     advise_limits(busy);
     advise_chunks();
@@ -123,7 +123,7 @@ class Diagnostician {
   void advise_threads() {
     if (run_.device != "cpu" || config_.threads == 0 || run_.threads >= processors_) return;
     // So short a step is not divided among threads.
-    if (seconds_ < kShortStep * static_cast<double>(run_.steps)) return;
+    if (seconds_ < kShortStep * static_cast<double>(steps_)) return;
     advise("threads", cat(run_.threads), "auto", 1 / (kSerial + (1 - kSerial) * run_.threads / processors_),
            cat("this process may use ", count_of(processors_, "processor")));
   }
@@ -134,6 +134,7 @@ class Diagnostician {
   const int processors_;
   const DeliveryTimes& times_ = run_.delivery.times;
   const double seconds_ = run_.seconds - run_.validation_seconds;
+  const int64_t steps_ = run_.steps - run_.resumed.value_or(0);  // in these seconds
   Diagnosis out_;
 };
 

@@ -77,16 +77,46 @@ TEST(JsonEventsTest, Done) {
   result.input.bad_rows = 3;
   result.input.dropped = {{"filter", 4}, {"last partial batch", 5}};
   const std::string text = done_event(result, {});
-  EXPECT_EQ(
-      text.substr(0, text.find(",\"input_wait\"")),
-      "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"rows\":4000,\"epochs\":2,"
-      "\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"skipped_steps\":0,\"dropped\":9,\"bad\":3,"
-      "\"weights\":\"abc\",\"saved\":null,\"saved_last\":null");
+  EXPECT_EQ(text.substr(0, text.find(",\"input_wait\"")),
+            "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"resumed\":null,\"rows\":4000,"
+            "\"epochs\":2,\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"skipped_steps\":0,"
+            "\"dropped\":9,\"bad\":3,"
+            "\"weights\":\"abc\",\"saved\":null,\"saved_last\":null,\"checkpoints\":null");
   result.saved = "m.safetensors";
   result.saved_last = "m.last.safetensors";
   EXPECT_NE(done_event(result, {}).find(",\"saved\":\"m.safetensors\",\"saved_last\":\"m.last.safetensors\","),
             std::string::npos)
       << done_event(result, {});
+}
+
+TEST(JsonEventsTest, WhatCheckpointsDo) {
+  EXPECT_EQ(resume_event({.step = 500, .file = "a/checkpoint-000000500.safetensors", .notes = {"device"}}),
+            "{\"v\":1,\"event\":\"resume\",\"step\":500,\"file\":\"a/checkpoint-000000500.safetensors\"}\n");
+  EXPECT_EQ(checkpoint_event({.step = 7, .file = "c"}),
+            "{\"v\":1,\"event\":\"checkpoint\",\"step\":7,\"file\":\"c\"}\n");
+}
+
+TEST(JsonEventsTest, DoneWithCheckpoints) {
+  TrainResult result;
+  result.steps = 600;
+  result.resumed = 500;
+  const auto has = [&](const std::string& part) {
+    const std::string text = done_event(result, {});
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(",\"steps\":600,\"resumed\":500,");
+  result.checkpoints = {.written = 4,
+                        .late = 1,
+                        .failed = 0,
+                        .failure = {},
+                        .file = "c",
+                        .bytes = 4096,
+                        .copy_seconds = 0.25,
+                        .write_seconds = 1.5};
+  has(",\"checkpoints\":{\"written\":4,\"late\":1,\"failed\":0,\"failure\":null,\"file\":\"c\",\"bytes\":4096,"
+      "\"copy_seconds\":0.25,\"write_seconds\":1.5},");
+  result.checkpoints = {.failed = 2, .failure = "no space"};
+  has("\"failed\":2,\"failure\":\"no space\",\"file\":null,");
 }
 
 TEST(JsonEventsTest, DoneOfAnInputAlone) {

@@ -43,6 +43,19 @@ TEST(ProgressTest, LiveLineSaysWhatIsDoneAndWhatIsLeft) {
   EXPECT_TRUE(live_line({.report = report}).starts_with("100%  loss 0.6931  step 20  "));
 }
 
+// It says how long the rest takes at the speed of this run, which did not do what came before.
+TEST(ProgressTest, LiveLineOfATrainingThatWentOn) {
+  StepReport first = example(), report = example();
+  first.done = 0.5;
+  first.seconds = 1;
+  report.done = 0.6;
+  report.seconds = 11;
+  EXPECT_TRUE(live_line({.report = report, .first = first}).starts_with("60%  40 s left  loss"));
+  EXPECT_TRUE(live_line({.report = first, .first = first}).starts_with("50%  loss")) << "nobody knows yet";
+  first.done = {};
+  EXPECT_TRUE(live_line({.report = report, .first = first}).starts_with("60%  7.3 s left  loss"));
+}
+
 TEST(ProgressTest, LiveLineOfDataWithoutAKnownEndSaysNoShare) {
   EXPECT_EQ(live_line({.report = example()}),
             "step 20  loss 0.6931  accuracy 0.57  epoch 1  12345 rows/s  input wait 3%");

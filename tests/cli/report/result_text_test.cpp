@@ -57,6 +57,38 @@ TEST(ResultTextTest, SaysWhereTheLastModelIs) {
   EXPECT_TRUE(text.ends_with("\nmodel: m.safetensors\nlast: m.last.safetensors  (the model of step 174)\n")) << text;
 }
 
+TEST(ResultTextTest, SaysWhatBecameOfCheckpoints) {
+  TrainResult result = example();
+  EXPECT_EQ(result_text(result).find("checkpoint"), std::string::npos);
+  result.checkpoints = {.written = 4, .file = "a/checkpoint-000000174.safetensors"};
+  EXPECT_TRUE(
+      result_text(result).ends_with("\ncheckpoints: 4 written; the newest is a/checkpoint-000000174.safetensors\n"))
+      << result_text(result);
+  result.checkpoints.late = 3;
+  result.checkpoints.failed = 2;
+  result.checkpoints.failure = "a: writing failed: No space left on device";
+  EXPECT_TRUE(result_text(result).ends_with(
+      "\ncheckpoints: 4 written, 3 late, because another one was being written, 2 failed (a: writing failed: No space "
+      "left on device); the newest is a/checkpoint-000000174.safetensors\n"))
+      << result_text(result);
+  result.checkpoints = {.failed = 1, .failure = "x"};
+  EXPECT_TRUE(result_text(result).ends_with("\ncheckpoints: 0 written, 1 failed (x); there is none\n"));
+}
+
+// Steps and rows are of the whole training, but the time is this run's.
+TEST(ResultTextTest, OfATrainingThatWentOn) {
+  TrainResult result = example();
+  result.resumed = 100;
+  EXPECT_TRUE(result_text(result).starts_with(
+      "end of data: 174 steps, 4000 rows, 2 epochs in 2.0 s (from step 100 on, input wait 3%)\nlast batch: "))
+      << result_text(result);
+  result.resumed = 174;
+  const std::string complete = "\nthe training was complete already: nothing was left to train\nlast batch: ";
+  EXPECT_NE(result_text(result).find(complete), std::string::npos) << result_text(result);
+  result.reason = "stopped";
+  EXPECT_EQ(result_text(result).find("complete"), std::string::npos);
+}
+
 TEST(ResultTextTest, RunWithoutABatchHasNoLastBatch) {
   TrainResult result;
   result.reason = "end of data";

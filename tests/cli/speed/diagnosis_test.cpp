@@ -75,6 +75,15 @@ TEST(Diagnosis, AFedTrainingShouldBeNative) {
             "the training thread makes and copies every batch by itself, while the others have nothing to do");
 }
 
+// Of a training that went on, the times are of this run only.
+TEST(Diagnosis, AFewStepsAfterACheckpointSayLittle) {
+  TrainResult run = run_of({.make_seconds = 4, .copy_seconds = 1}, 4);
+  run.resumed = run.steps - 19;
+  EXPECT_THAT(diagnosis_of({.delivery = "feed"}, run).advice, IsEmpty());
+  run.resumed = run.steps - 20;
+  EXPECT_THAT(diagnosis_of({.delivery = "feed"}, run).advice, SizeIs(1));
+}
+
 TEST(Diagnosis, AnOpThatLimitsTheThreadsIsNamed) {
   const Settings one = {.input = "[synthetic: {features: 4, rows: 100}, batch: {batch_size: 8}]"};
   const Diagnosis found = diagnosis_of(one, run_of({.wait_seconds = 6}, 9));
