@@ -11,6 +11,7 @@
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
 #include "millrace/cli/report/json_events.h"
+#include "millrace/cli/report/json_log.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/context.h"
@@ -66,6 +67,7 @@ void warn_of_memory(const Trainer& trainer, uint64_t bound, std::vector<std::str
 int run_check(const CheckArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
   Trainer trainer = Trainer::from_spec(read_configuration(arguments, catalog), catalog);
+  check_log(trainer);
   trainer.input().check_files();
   if (const InputGraph* validation = trainer.validation_input()) validation->check_files();
   Executor executor(trainer.config().threads);

@@ -1,15 +1,18 @@
 #include <unistd.h>
 
+#include <atomic>
 #include <exception>
-#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
+#include "millrace/cli/report/failure.h"
 #include "millrace/cli/report/json_events.h"
+#include "millrace/cli/report/json_log.h"
 #include "millrace/cli/report/progress.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/speed/speed_text.h"
@@ -120,29 +123,96 @@ ProgressStyle progress_style(const TrainArguments& arguments) {
   return is_terminal(STDERR_FILENO) && !torn ? ProgressStyle::live : ProgressStyle::lines;
 }
 
-TrainCallbacks callbacks(Progress& progress, const std::function<void(const std::string& line)>& event) {
+// Tells what happens in a training: people by `progress`, programs by lines of JSON on standard output and in the log.
+class Reporter {
+ public:
+  Reporter(const TrainArguments& arguments, Session& session, Trainer& trainer, Progress& progress, JsonLog& log)
+      : arguments_(arguments), session_(session), trainer_(trainer), progress_(progress), log_(log) {}
+
+  TrainCallbacks callbacks(bool resumed);
+  void event(const std::string& line);
+  void log(std::string_view text) {
+    progress_.log(text);
+    event(log_event(text));
+  }
+  // Any thread may call it.
+  void ask_for_checkpoint() {
+    trainer_.checkpoint();
+    asked_ = true;
+  }
+  // Tells, once, if checkpoints are asked for and there are none.
+  void answer();
+  // Why standard output does not have everything; null if it does. The training then ends as after a signal, so that
+  // its model is saved.
+  const std::exception_ptr& unwritten() const { return unwritten_; }
+  void write(const std::string& text) noexcept;
+
+ private:
+  const TrainArguments& arguments_;
+  Session& session_;
+  Trainer& trainer_;
+  Progress& progress_;
+  JsonLog& log_;
+  std::exception_ptr unwritten_;
+  std::atomic<bool> asked_{false};
+  bool answered_ = false;
+};
+
+TrainCallbacks Reporter::callbacks(bool resumed) {
   TrainCallbacks callbacks;
-  callbacks.on_start = [&progress, event](const StartReport& report) {
-    progress.start(report);
+  callbacks.on_start = [this, resumed](const StartReport& report) {
+    progress_.start(report);
+    if (!resumed) log_.begin();
     event(start_event(report));
   };
-  callbacks.on_step = [&progress, event](const StepReport& report) {
-    progress.step(report);
-    event(step_event(report));
+  // What was said so far is in the log already.
+  callbacks.on_resume = [this](const ResumeReport& report) {
+    progress_.resumed(report);
+    log_.begin();
+    event(resume_event(report));
   };
-  if (progress.style() == ProgressStyle::live) {
-    callbacks.on_progress = [&progress](const StepReport& report) { progress.live(report); };
-    callbacks.on_validating = [&progress](const ValidationProgress& report) { progress.validating(report); };
+  callbacks.on_step = [this](const StepReport& report) {
+    progress_.step(report);
+    event(step_event(report));
+    answer();
+  };
+  if (progress_.style() == ProgressStyle::live) {
+    callbacks.on_progress = [this](const StepReport& report) { progress_.live(report); };
+    callbacks.on_validating = [this](const ValidationProgress& report) { progress_.validating(report); };
   }
-  callbacks.on_validation = [&progress, event](const ValidationReport& report) {
-    progress.validated(report);
+  callbacks.on_validation = [this](const ValidationReport& report) {
+    progress_.validated(report);
     event(validation_event(report));
   };
-  callbacks.on_log = [&progress, event](std::string_view text) {
-    progress.log(text);
-    event(log_event(text));
+  callbacks.on_checkpoint = [this](const CheckpointReport& report) {
+    progress_.saved(report);
+    event(checkpoint_event(report));
   };
+  callbacks.on_log = [this](std::string_view text) { log(text); };
   return callbacks;
+}
+
+void Reporter::event(const std::string& line) {
+  const bool missing = !log_.write(line);
+  if (arguments_.json) write(line);
+  if (missing) log(cat("warning: the log lacks a line, and may lack more: ", log_.failure()));
+}
+
+void Reporter::write(const std::string& text) noexcept {
+  if (unwritten_) return;
+  try {
+    session_.out.write(text);
+    session_.out.flush();
+  } catch (...) {
+    unwritten_ = std::current_exception();
+    trainer_.stop();
+  }
+}
+
+void Reporter::answer() {
+  if (!asked_ || answered_ || trainer_.config().checkpoint) return;
+  answered_ = true;
+  log("warning: SIGUSR1 asks for a checkpoint, but the configuration lacks the key checkpoint");
 }
 
 // After a failure: saves what was to be saved, the best model too, under names of its own.
@@ -174,6 +244,11 @@ void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
     throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file that the model is saved to"), {},
                      "give it another name");
   }
+  const auto log = log_file(trainer);
+  if (log && same_file(arguments.trace, *log)) {
+    throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file of the key log.json"), {},
+                     "give it another name");
+  }
   check_writable(arguments.trace);
 }
 
@@ -186,33 +261,53 @@ void keep_trace(const Trace& trace, const TrainArguments& arguments) {
                       ": it shows only the beginning\n"));
 }
 
-TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& session, Progress& progress) {
-  // Set if an event could not be written. The training then ends as after a signal, so that its model is saved.
-  std::exception_ptr unwritten;
-  const auto event = [&](const std::string& line) {
-    if (!arguments.json || unwritten) return;
-    try {
-      session.out.write(line);
-      session.out.flush();
-    } catch (const IoError&) {
-      unwritten = std::current_exception();
-      trainer.stop();
-    }
-  };
-  TrainResult result;
-  try {
-    result = trainer.run(callbacks(progress, event));
-  } catch (...) {
-    progress.end();
-    keep_partial(trainer);
-    throw;
+// Goes on from a checkpoint if --resume says so and there is one.
+bool resume(Trainer& trainer, const TrainArguments& arguments) {
+  if (const auto log = log_file(trainer)) trainer.appends_to(*log);
+  if (!arguments.resume) return false;
+  const Config& config = trainer.config();
+  if (!config.checkpoint) {
+    throw config.written.error("--resume needs the key checkpoint", "for example checkpoint: {dir: runs/mlp}");
   }
-  progress.end();
-  if (unwritten) std::rethrow_exception(unwritten);
-  return result;
+  return trainer.resume(*arguments.resume).has_value();
+}
+
+// The model is there, but the exit code must tell what is not. Returns whether there is such a thing.
+bool tell_what_failed(const CheckpointSummary& checkpoints, const JsonLog& log) {
+  std::string text;
+  if (checkpoints.failed > 0) {
+    text += cat("error: ", count_of(checkpoints.failed, "checkpoint"), " could not be written: ", checkpoints.failure,
+                '\n');
+  }
+  if (!log.failure().empty()) text += cat("error: the log lacks lines: ", log.failure(), '\n');
+  write_to_stderr(text);
+  return !text.empty();
+}
+
+// The trace of a failed training is the most useful one, but only the failure that came first is reported.
+void keep_trace_anyway(const Trace& trace, const TrainArguments& arguments) noexcept {
+  try {
+    keep_trace(trace, arguments);
+  } catch (...) {
+  }
+}
+
+// The event of the failure ends the log, as it ends what --json prints.
+void log_failure(JsonLog& log) noexcept {
+  try {
+    std::rethrow_exception(reported(std::current_exception()));
+  } catch (const Error& error) {
+    try {
+      (void)log.write(failure_event(error));
+    } catch (...) {  // there is no memory for it
+    }
+  } catch (...) {
+  }
 }
 
 int run_train(const TrainArguments& arguments, Session& session) {
+  // There is nothing to lose before the first step.
+  const auto starting = session.signals.while_asked([] {});
   Trace trace;
   const Catalog catalog = read_catalog(arguments);
   const auto heeded = [&](const Spec& config) {
@@ -223,30 +318,42 @@ int run_train(const TrainArguments& arguments, Session& session) {
   Trainer trainer = Trainer::from_spec(with_save(read_configuration(arguments, catalog, heeded), arguments.save),
                                        catalog, arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
+  check_log(trainer);
+  const bool resumed = resume(trainer, arguments);
   Progress progress(progress_style(arguments));
-  // The guard lives until everything is written: a signal that comes then must not end the program.
-  const auto guard = session.signals.while_running([&trainer, &progress] {
+  JsonLog log(log_file(trainer).value_or(""), resumed);
+  Reporter reporter(arguments, session, trainer, progress, log);
+  // The guards live until everything is written: a signal that comes then must not end the program.
+  const auto running = session.signals.while_running([&trainer, &progress] {
     progress.stopping();
     trainer.stop();
   });
+  const auto asked = session.signals.while_asked([&reporter] { reporter.ask_for_checkpoint(); });
   TrainResult result;
   try {
-    result = train(trainer, arguments, session, progress);
+    result = trainer.run(reporter.callbacks(resumed));
+    reporter.answer();
+    progress.end();
     const Diagnosis diagnosis = diagnose(trainer.config(), catalog.ops, result);
-    session.out.write(arguments.json
-                          ? done_event(result, diagnosis)
-                          : folded_for(STDOUT_FILENO, result_text(result, diagnosis_text(diagnosis, result.delivery))));
-    session.out.flush();
+    const std::string done = done_event(result, diagnosis);
+    (void)log.write(done);
+    reporter.write(arguments.json
+                       ? done
+                       : folded_for(STDOUT_FILENO, result_text(result, diagnosis_text(diagnosis, result.delivery))));
   } catch (...) {
-    // The trace of a failed training is the most useful one.
-    try {
-      keep_trace(trace, arguments);
-    } catch (...) {
-      // Only the failure that came first is reported.
-    }
+    progress.end();
+    keep_partial(trainer);
+    log_failure(log);
+    keep_trace_anyway(trace, arguments);
     throw;
   }
-  keep_trace(trace, arguments);
+  if (reporter.unwritten()) {
+    keep_trace_anyway(trace, arguments);
+  } else {
+    keep_trace(trace, arguments);
+  }
+  if (tell_what_failed(result.checkpoints, log)) return kExitIo;
+  if (reporter.unwritten()) std::rethrow_exception(reporter.unwritten());
   return result.reason == "stopped" ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
 
