@@ -11,7 +11,7 @@ endmacro()
 
 # One line each. A command has a capability of its name.
 set(MILLRACE_CAPABILITIES "")
-millrace_capability(checkpoints "trainer/checkpoint/")
+millrace_capability(checkpoints "trainer/checkpoint/|cli/(commands/checkpoints_command|resume_test)")
 millrace_capability(compare "cli/(compare/(compare_(page|text)|comparison)|commands/compare_command|configs_test)")
 millrace_capability(generate "cli/(generate/|commands/generate_command|(configs|readme)_test)")
 millrace_capability(images "core/(kernels/images/|cuda/(cudnn_)?(convolution|images))|layers/(conv|[a-z_]*pool)|input/ops/augment|trainer/image_training|cli/reference/reference_page_test")

@@ -201,6 +201,7 @@ void Trainer::Impl::build_checkpoints() {
              {.context = context, .step = *step, .loop = *loop, .delivery = *delivery, .validation = validator.get()},
          .metadata = saved_metadata(facts),
          .optimizer = [this] { return optimizer_state(); },
+         .loss = [this] { return step->loss(); },
          .written = delivery->graph().files().written,
          .needs = needs,
          .on_written =

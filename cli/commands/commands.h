@@ -17,6 +17,7 @@ Command speed_command();
 Command compare_command();
 Command evaluate_command();
 Command predict_command();
+Command checkpoints_command();
 Command generate_command();  // with its subcommands
 Command ops_command();
 Command layers_command();

@@ -58,6 +58,7 @@ const std::multimap<std::string, Words> kCalls = {
     {"evaluate", {"evaluate", "--model", "m.safetensors", "--data", "new.csv", "--json"}},
     {"predict", {"predict", "--model", "m.safetensors", "--data", "new.csv", "--format", "jsonl"}},
     {"predict", {"predict", "--model", "m.safetensors", "--data", "new.csv", "--format", "jsonl", "--raw"}},
+    {"checkpoints", {"checkpoints", ".", "--json"}},
     {"ops", {"ops", "--json"}},
     {"layers", {"layers", "--json"}},
     {"config", {"config", "--json"}},

@@ -121,6 +121,9 @@ TEST_F(JsonPage, NamesEveryKeyAndNoOther) {
   run({"--config", "amounts.yaml", "--json"});
   run({"evaluate", "--model", "amounts.safetensors", "--data", "good.csv", "--json"});
   run({"doctor", "--json"});
+  run({"c.yaml", "--json", "--set", "checkpoint={dir: runs, every: 1}", "--set", "train.steps=2"});
+  run({"c.yaml", "--json", "--set", "checkpoint={dir: runs, every: 1}", "--resume"});
+  run({"checkpoints", "runs", "--json"});
   const std::map<std::string, Keys> pages = documented();
   for (const auto& [section, keys] : written_) {
     const auto found = pages.find(section);

@@ -18,7 +18,7 @@ namespace millrace {
 
 namespace {
 
-constexpr const char *kStepKey = "step", *kFingerprintKey = "fingerprint";
+constexpr const char *kStepKey = "step", *kLossKey = "loss", *kFingerprintKey = "fingerprint";
 constexpr const char* kNumbersName = "state";
 constexpr std::string_view kNameBegin = "checkpoint-", kNameEnd = ".safetensors";
 constexpr size_t kNameDigits = 9;
@@ -52,6 +52,13 @@ uint64_t step_in(const ModelFile& file) {
   return step;
 }
 
+std::optional<double> loss_in(const ModelMetadata& metadata) {
+  const std::string text = metadata_text(metadata, kLossKey);
+  double loss = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), loss);
+  return !text.empty() && fault == std::errc() ? std::optional(loss) : std::nullopt;
+}
+
 State numbers_in(const ModelFile& file, const ModelFile::Entry* entry) {
   if (entry == nullptr || entry->spec.dtype != DType::u8) throw fault_of(file.path(), "it has no state of a training");
   try {
@@ -69,6 +76,7 @@ void write_checkpoint(const std::string& path, const CheckpointParts& parts, Fil
   metadata[std::string(kSealFormatKey)] = kCheckpointFormat;
   metadata[std::string(kSealChecksumKey)] = kOpenSeal;
   metadata[kStepKey] = cat(parts.step);
+  if (parts.loss) metadata[kLossKey] = cat(*parts.loss);
   metadata[kFingerprintKey] = parts.fingerprint.text();
   const std::string numbers = parts.numbers.encode();
   ModelFile file(path, std::move(metadata));
@@ -115,7 +123,7 @@ Checkpoint read_checkpoint(const std::string& path) {
 CheckpointFacts verify_checkpoint(const std::string& path, bool from_disk) {
   const ModelFile file = ModelFile::read(path, {.checkpoint = true, .values = false, .from_disk = from_disk});
   check_format(file);
-  return {.step = step_in(file), .metadata = file.metadata()};
+  return {.step = step_in(file), .loss = loss_in(file.metadata()), .metadata = file.metadata()};
 }
 
 std::string checkpoint_name(uint64_t step) {

@@ -4,9 +4,9 @@
 //                           .fingerprint = fingerprint});
 //   const Checkpoint checkpoint = read_checkpoint(path);
 //
-// A saved model (files/saved_model.h) with more in it: a seal (files/seal.h), the metadata "step" and "fingerprint",
-// the tensors of a training (is_of_training()), and last a tensor "state" of bytes, which are State::encode(). So
-// whoever reads models reads checkpoints.
+// A saved model (files/saved_model.h) with more in it: a seal (files/seal.h), the metadata "step", "loss" and
+// "fingerprint", the tensors of a training (is_of_training()), and last a tensor "state" of bytes, which are
+// State::encode(). So whoever reads models reads checkpoints.
 //
 // Files may come from anywhere: nothing is given out before all of it was checked. Functions only; any thread may call
 // them.
@@ -39,6 +39,7 @@ struct CheckpointParts {
   std::vector<CheckpointTensor> tensors;  // the model's, then those of the training, without "state"
   State numbers;
   Fingerprint fingerprint;
+  std::optional<double> loss = {};  // as a report says it; absent before the first step
 };
 
 // Writes the file from where the values are; it appears whole or not at all, and is on the disk when this returns.
@@ -66,6 +67,7 @@ Checkpoint read_checkpoint(const std::string& path);
 // What there is to say of a checkpoint.
 struct CheckpointFacts {
   uint64_t step = 0;
+  std::optional<double> loss;
   ModelMetadata metadata;
 };
 // Reads all of the file, as read_checkpoint() does, and throws the same, but keeps no values. `from_disk`: if possible,

@@ -199,6 +199,7 @@ void FolderCheckpoints::take(int64_t step) {
                                 .fingerprint = fingerprint_},
                       .synced = args_.written,
                       .copied = copied_ ? &*copied_ : nullptr};
+    if (step > 0) job.parts.loss = args_.loss();
     set_optimizer_counts(job.parts.metadata, args_.optimizer());
     State& files = job.parts.numbers.scope(kFiles);
     for (const std::string& path : appended_) {

@@ -39,6 +39,7 @@ struct CheckpointsArgs {
   TrainingStateArgs parts;
   ModelMetadata metadata;  // of a saved model, with the whole configuration and the optimizer
   std::function<OptimizerState()> optimizer;
+  std::function<double()> loss;  // as a report says it; only called after a step
   std::vector<std::string> written =
       {};                // files of the input, to be on the disk before a checkpoint that counts their lines
   CudaNeeds needs = {};  // of the model

@@ -106,6 +106,12 @@ TEST(CommandsTest, GenerateImages) {
   EXPECT_EQ(error("--features", "3"), "unknown option --features");
 }
 
+TEST(CommandsTest, Checkpoints) {
+  EXPECT_EQ(asked({"checkpoints", "runs", "--json"}), "trainer checkpoints");
+  EXPECT_EQ(usage_error({"checkpoints"}, "trainer checkpoints --help"), "no folder is given; trainer checkpoints DIR");
+  EXPECT_EQ(usage_error({"checkpoints", "a", "b"}, "trainer checkpoints --help"), "unexpected argument \"b\"");
+}
+
 TEST(CommandsTest, Completion) {
   EXPECT_EQ(asked({"completion", "fish"}), "trainer completion");
   EXPECT_EQ(usage_error({"completion"}, "trainer completion --help"),
@@ -170,7 +176,7 @@ TEST(CommandsTest, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"frobnicate"}),
             "unknown subcommand \"frobnicate\"; known: train, check, init, input, speed, compare, evaluate, predict, "
-            "generate, ops, layers, config, schema, doctor, man and completion");
+            "checkpoints, generate, ops, layers, config, schema, doctor, man and completion");
   EXPECT_EQ(usage_error({"trian"}), "unknown subcommand \"trian\"; did you mean train?");
   EXPECT_EQ(usage_error({"generate", "sun"}, "trainer generate --help"),
             "unexpected argument \"sun\"; did you mean sum?");

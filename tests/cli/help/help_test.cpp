@@ -150,6 +150,7 @@ TEST(HelpTest, EveryExampleIsACommandLine) {
 void write_files_of_examples(const TempFolder& folder) {
   std::filesystem::create_directories(folder.path("test"));
   std::filesystem::create_directories(folder.path("new"));
+  std::filesystem::create_directories(folder.path("runs/mlp"));
   const std::string first =
       "trainer generate sum --out data/one --files 1 --rows 20 --features 8 && for file in a.csv b.csv test.csv "
       "new.csv "

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "millrace/core/errors.h"
@@ -77,8 +78,20 @@ TEST_F(CheckpointFileTest, IsVerifiedWithoutItsValues) {
   for (const bool from_disk : {false, true}) {
     const CheckpointFacts facts = verify_checkpoint(folder_.path("checkpoint-000000500.safetensors"), from_disk);
     EXPECT_EQ(facts.step, 500u);
+    EXPECT_EQ(facts.loss, std::nullopt);
     EXPECT_EQ(facts.metadata.at("version"), "0.2.0");
   }
+}
+
+TEST_F(CheckpointFileTest, SaysTheLossToWhoeverListsThem) {
+  for (const double loss : {0.1, 1e-300, -0.0, HUGE_VAL}) {
+    made_.parts.loss = loss;
+    write("a");
+    EXPECT_EQ(verify_checkpoint(folder_.path("a")).loss, loss);
+  }
+  made_.parts.loss = std::nan("");
+  write("a");
+  EXPECT_TRUE(std::isnan(verify_checkpoint(folder_.path("a")).loss.value()));
 }
 
 // The values go from where they are into the file, each in a call of its own.
