@@ -38,6 +38,7 @@ struct ConfigArguments : KeyArguments {
 struct ModelArguments : KeyArguments {
   std::string model;
   std::vector<std::string> data;
+  bool best = false;      // of a checkpoint
   bool held_out = false;  // use the rows that the training held out; then no data need be named
 
   void declare(Command& c);

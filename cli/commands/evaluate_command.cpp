@@ -33,7 +33,8 @@ training, from the files of the training unless --data names others; bad rows ar
 training. If the label was normalised, loss and metrics are for the normalised label, as in the
 training; mae and rmse are given in the label's own unit, too, and mse in its square. If the loss
 weights the rows, loss and metrics are weighted, which the result says; take the weight away to
-count all rows alike: --set loss.mse.weight=null, with the loss of the training.
+count all rows alike: --set loss.mse.weight=null, with the loss of the training. A checkpoint is a
+model, too: the one of its last step, and with --best the one of its best validation.
 
 EXAMPLES:
   trainer evaluate --model model.safetensors --data "test/*.csv"
@@ -78,7 +79,8 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
                        .overrides = arguments.overrides,
                        .judge = true,
                        .held_out = arguments.held_out,
-                       .data_place = {"--data"}},
+                       .data_place = {"--data"},
+                       .best = arguments.best},
                       read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) warn(warning);
   const LossConfig& loss = predictor.config().loss;

@@ -107,7 +107,7 @@ class MILLRACE_EXPORT Network {
 };
 
 struct MILLRACE_EXPORT PredictorArgs {
-  std::string model;  // a file that a training saved
+  std::string model;  // a file that a training saved, or a checkpoint
   // Paths or patterns to read instead of the training's files. If there are none, held_out must be set, and the
   // training's files are read.
   std::vector<std::string> data;
@@ -123,6 +123,8 @@ struct MILLRACE_EXPORT PredictorArgs {
   // end nothing. Not with `judge`.
   bool bad_rows_stay = false;
   uint64_t max_bytes = uint64_t{1} << 30;  // that batches and chunks of text may take
+  // The parameters of the best validation in a checkpoint (validation.keep_best), instead of the last ones.
+  bool best = false;
 };
 
 // Runs a saved model on data: gives batches, the model's outputs for them, the place where each row came from and, if
@@ -142,8 +144,8 @@ struct MILLRACE_EXPORT PredictorArgs {
 // One thread uses a Predictor; stop() may be called from any thread.
 class MILLRACE_EXPORT Predictor {
  public:
-  // Throws MissingError (model or data), DataError (the file is not a model file, or its values do not fit its
-  // configuration), ConfigError with a place in the file's configuration.
+  // Throws MissingError (model or data), DataError (the file is not a model file, its values do not fit its
+  // configuration, or it has no best ones), ConfigError with a place in the file's configuration.
   explicit Predictor(const PredictorArgs& args, const Catalog& catalog = Catalog::builtin());
   ~Predictor();
   Predictor(Predictor&&) noexcept;

@@ -22,6 +22,11 @@ namespace millrace {
 
 namespace {
 
+ModelFile file_of(const PredictorArgs& args) {
+  ModelFile file = ModelFile::read(args.model);
+  return args.best ? best_model(std::move(file)) : std::move(file);
+}
+
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
   if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
   if (args.judge && args.bad_rows_stay) throw ConfigError("bad rows cannot be judged", args.data_place);
@@ -77,7 +82,7 @@ void check_fields(const ModelFile& file, const PredictorArgs& args, const InputG
 }  // namespace
 
 struct Predictor::Impl {
-  Impl(const PredictorArgs& args, const Catalog& catalog) : Impl(args, catalog, ModelFile::read(args.model)) {}
+  Impl(const PredictorArgs& args, const Catalog& catalog) : Impl(args, catalog, file_of(args)) {}
   Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
 
   InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;

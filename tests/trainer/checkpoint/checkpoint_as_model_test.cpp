@@ -90,5 +90,20 @@ TEST_F(CheckpointAsModel, GivesTheBestModel) {
             model_ + ": it has no best dense.weight; a validation with keep_best makes one");
 }
 
+TEST_F(CheckpointAsModel, PredictsWithTheBestModel) {
+  const std::string data = folder_.write("one.csv", "0.5,-1,0\n");
+  const auto output = [&](const std::string& path, bool best) {
+    Predictor predictor({.model = path, .data = {data}, .best = best});
+    EXPECT_NE(predictor.next(), nullptr);
+    return predictor.output(0)[0];
+  };
+  const NetworkOptions options;
+  const Network best(best_model(ModelFile::read(checkpoint_)), options, Catalog::builtin());
+  EXPECT_FLOAT_EQ(output(checkpoint_, true), best.predict(std::vector{0.5f, -1.0f})[0]);
+  EXPECT_EQ(output(checkpoint_, false), output(model_, false));
+  EXPECT_NE(output(checkpoint_, true), output(checkpoint_, false));
+  EXPECT_THROW(output(model_, true), DataError);
+}
+
 }  // namespace
 }  // namespace millrace
