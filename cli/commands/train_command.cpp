@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -60,7 +62,9 @@ With the key checkpoint, the whole state of the training is written every so man
 --resume goes on from the newest checkpoint, with the weights that a training without a break would
 have, or begins if there is none: so the same command line starts a training and goes on with it.
 Without --resume, a folder that holds checkpoints is an error. Some keys may have other values when
-a training goes on, such as train.steps and threads (docs/checkpoints.md).
+a training goes on, such as train.steps and threads (docs/checkpoints.md). SIGUSR1 asks for a
+checkpoint, and the training goes on. If one cannot be written, or a line of the key log.json, the
+training goes on, too, but the exit code is 74 at the end.
 
 Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT,
 SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves,
@@ -130,11 +134,6 @@ class Reporter {
       : arguments_(arguments), session_(session), trainer_(trainer), progress_(progress), log_(log) {}
 
   TrainCallbacks callbacks(bool resumed);
-  void event(const std::string& line);
-  void log(std::string_view text) {
-    progress_.log(text);
-    event(log_event(text));
-  }
   // Any thread may call it.
   void ask_for_checkpoint() {
     trainer_.checkpoint();
@@ -148,6 +147,9 @@ class Reporter {
   void write(const std::string& text) noexcept;
 
  private:
+  void event(const std::string& line);
+  void log(std::string_view text);
+
   const TrainArguments& arguments_;
   Session& session_;
   Trainer& trainer_;
@@ -156,16 +158,20 @@ class Reporter {
   std::exception_ptr unwritten_;
   std::atomic<bool> asked_{false};
   bool answered_ = false;
+  std::set<std::string, std::less<>> in_log_;  // lines that the run before has told
 };
 
 TrainCallbacks Reporter::callbacks(bool resumed) {
   TrainCallbacks callbacks;
+  if (resumed) {
+    for (const std::string& warning : trainer_.warnings()) in_log_.insert(cat("warning: ", warning));
+  }
   callbacks.on_start = [this, resumed](const StartReport& report) {
     progress_.start(report);
     if (!resumed) log_.begin();
     event(start_event(report));
   };
-  // What was said so far is in the log already.
+  // The log has a start already.
   callbacks.on_resume = [this](const ResumeReport& report) {
     progress_.resumed(report);
     log_.begin();
@@ -190,6 +196,16 @@ TrainCallbacks Reporter::callbacks(bool resumed) {
   };
   callbacks.on_log = [this](std::string_view text) { log(text); };
   return callbacks;
+}
+
+void Reporter::log(std::string_view text) {
+  progress_.log(text);
+  const std::string line = log_event(text);
+  if (!in_log_.contains(text)) {
+    event(line);
+  } else if (arguments_.json) {
+    write(line);
+  }
 }
 
 void Reporter::event(const std::string& line) {
