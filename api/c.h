@@ -14,8 +14,8 @@
  * printed. If a callback is C++ and throws, the call that called it ends with MILLRACE_ERROR_INTERNAL, or with the
  * status of a millrace::Error.
  *
- * One thread uses a trainer or a catalog; millrace_trainer_stop() and all functions of a network may be called from any
- * thread.
+ * One thread uses a trainer or a catalog; millrace_trainer_stop(), millrace_trainer_checkpoint() and all functions of a
+ * network may be called from any thread.
  *
  * This interface is stable: a program that was built with it works with every later library of the same soname. */
 #ifndef MILLRACE_C_H
@@ -151,13 +151,30 @@ typedef struct millrace_validation {
   int best;    /* 1: better than every validation before */
 } millrace_validation;
 
-/* Called on the thread of millrace_trainer_run(). A member that is NULL is not called. */
+/* The report of a training that went on from a checkpoint. */
+typedef struct millrace_resume {
+  int64_t step; /* the last one before the checkpoint */
+  const char* file;
+  const char* const* notes; /* what is different now, and allowed */
+  size_t note_count;
+} millrace_resume;
+
+/* The report of a checkpoint that is on the disk. */
+typedef struct millrace_checkpoint {
+  int64_t step; /* the last one that it holds */
+  const char* file;
+} millrace_checkpoint;
+
+/* Called on the thread of millrace_trainer_run(). A member that is NULL is not called. What a report points to lives
+ * until the callback returns. */
 typedef struct millrace_callbacks {
   size_t size; /* sizeof(millrace_callbacks) */
   void* user;  /* passed to each callback */
   void (*on_step)(void* user, const millrace_step* step);
   void (*on_log)(void* user, const char* text); /* warnings, bad rows, lines of the op `print` */
   void (*on_validation)(void* user, const millrace_validation* validation);
+  void (*on_resume)(void* user, const millrace_resume* resume);             /* once, before the first step */
+  void (*on_checkpoint)(void* user, const millrace_checkpoint* checkpoint); /* soon after it is on the disk */
 } millrace_callbacks;
 
 typedef struct millrace_result {
@@ -170,17 +187,42 @@ typedef struct millrace_result {
   double input_wait; /* share of the time */
   char weights[65];  /* SHA-256 of the parameters */
   char reason[31];   /* "end of data", "steps", "no improvement" or "stopped" */
+  /* The step that the run went on from, or -1; `steps` and `rows` count from the beginning of the training. */
+  int64_t resumed;
+  int64_t checkpoints;        /* that were written */
+  int64_t late_checkpoints;   /* that fell due while another one was being written */
+  int64_t failed_checkpoints; /* see millrace_trainer_checkpoint_failure() */
 } millrace_result;
+
+/* With the key `checkpoint`: goes on from the newest checkpoint of its folder that is whole, or from `file` if that is
+ * not NULL, when millrace_trainer_run() is called. *step receives the last step before the checkpoint. Without `file`
+ * and without any checkpoint *step receives -1, and the run begins with the first step. `step` may be NULL. Call it at
+ * most once, before the run. Fails without the key, if another training uses the folder, and if the configuration
+ * differs in what may not differ (MILLRACE_ERROR_CONFIG); if no checkpoint can be used (MILLRACE_ERROR_DATA). */
+MILLRACE_C_EXPORT millrace_status millrace_trainer_resume(millrace_trainer* trainer, const char* file, int64_t* step,
+                                                          millrace_error** error);
+/* A file to which this program appends while the run goes on. Checkpoints record how long it is between two steps, and
+ * millrace_trainer_resume() cuts it to the length on record, so nothing is in it twice or missing. What was appended
+ * must have reached the system (fflush) when a callback returns. Call it before millrace_trainer_resume(), for several
+ * files always in the same order. */
+MILLRACE_C_EXPORT millrace_status millrace_trainer_appends_to(millrace_trainer* trainer, const char* path,
+                                                              millrace_error** error);
 
 /* Trains until the data end, train.steps are done, validation.patience has run out or millrace_trainer_stop() is
  * called; then saves the model if the configuration has the key `save`. If it was stopped and keep_best gives it the
- * model of the best validation, it saves the last one, too, as NAME.last.safetensors. A trainer runs only once.
- * `callbacks` and `result` may be NULL. */
+ * model of the best validation, it saves the last one, too, as NAME.last.safetensors. With the key `checkpoint` it
+ * writes checkpoints meanwhile, and one at the end; a folder that has some already is then an error, unless
+ * millrace_trainer_resume() was called. A trainer runs only once. `callbacks` and `result` may be NULL. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_callbacks* callbacks,
                                                        millrace_result* result, millrace_error** error);
 /* Ends the run after the step that runs now. May be called from any thread and from callbacks, `fill` among them, but
  * not from a signal handler. */
 MILLRACE_C_EXPORT void millrace_trainer_stop(millrace_trainer* trainer);
+/* With the key `checkpoint`: the run writes one after the step that runs now, and goes on. It may be called from where
+ * millrace_trainer_stop() may. */
+MILLRACE_C_EXPORT void millrace_trainer_checkpoint(millrace_trainer* trainer);
+/* Why the last checkpoint of the finished run that failed did; "" if none did. */
+MILLRACE_C_EXPORT const char* millrace_trainer_checkpoint_failure(const millrace_trainer* trainer);
 /* Steps that were finished, even if the run failed. */
 MILLRACE_C_EXPORT int64_t millrace_trainer_steps(const millrace_trainer* trainer);
 /* The metric `name` of the finished run. */

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct millrace_catalog {
 struct millrace_trainer {
   Trainer trainer;
   MetricValues metrics = {};  // of the run
+  std::string checkpoint_failure = {};
 };
 
 struct millrace_network {
@@ -70,6 +72,20 @@ TrainCallbacks callbacks_of(const millrace_callbacks* given) {
       on_validation(user, &validation);
     };
   }
+  if (const auto on_resume = callbacks.on_resume) {
+    out.on_resume = [on_resume, user](const ResumeReport& report) {
+      std::vector<const char*> notes;
+      for (const std::string& note : report.notes) notes.push_back(note.c_str());
+      const millrace_resume resume = {report.step, report.file.c_str(), notes.data(), notes.size()};
+      on_resume(user, &resume);
+    };
+  }
+  if (const auto on_checkpoint = callbacks.on_checkpoint) {
+    out.on_checkpoint = [on_checkpoint, user](const CheckpointReport& report) {
+      const millrace_checkpoint checkpoint = {report.step, report.file.c_str()};
+      on_checkpoint(user, &checkpoint);
+    };
+  }
   return out;
 }
 
@@ -84,6 +100,10 @@ void write_result(const TrainResult& result, millrace_result& out) {
   whole.input_wait = result.input_wait;
   result.weights.copy(whole.weights, sizeof whole.weights - 1);
   result.reason.copy(whole.reason, sizeof whole.reason - 1);
+  whole.resumed = result.resumed.value_or(-1);
+  whole.checkpoints = result.checkpoints.written;
+  whole.late_checkpoints = result.checkpoints.late;
+  whole.failed_checkpoints = result.checkpoints.failed;
   std::memcpy(&out, &whole, std::min(out.size, sizeof whole));
 }
 
@@ -168,6 +188,24 @@ millrace_status millrace_trainer_from_string(const char* text, const char* name,
 
 void millrace_trainer_free(millrace_trainer* trainer) { delete trainer; }
 
+millrace_status millrace_trainer_resume(millrace_trainer* trainer, const char* file, int64_t* step,
+                                        millrace_error** error) {
+  return guarded(error, [&] {
+    require(trainer, "trainer");
+    if (file != nullptr && *file == 0) throw ArgumentError("file is empty; NULL stands for the newest checkpoint");
+    const std::optional<ResumeReport> report = trainer->trainer.resume(file != nullptr ? file : "");
+    if (step != nullptr) *step = report ? report->step : -1;
+  });
+}
+
+millrace_status millrace_trainer_appends_to(millrace_trainer* trainer, const char* path, millrace_error** error) {
+  return guarded(error, [&] {
+    require(trainer, "trainer");
+    require(path, "path");
+    trainer->trainer.appends_to(path);
+  });
+}
+
 millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_callbacks* callbacks,
                                      millrace_result* result, millrace_error** error) {
   return guarded(error, [&] {
@@ -176,12 +214,21 @@ millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_c
     require_size(result != nullptr ? result->size : sizeof(millrace_result), "result->size");
     const TrainResult found = trainer->trainer.run(callbacks_of(callbacks));
     trainer->metrics = found.metrics;
+    trainer->checkpoint_failure = found.checkpoints.failure;
     if (result != nullptr) write_result(found, *result);
   });
 }
 
 void millrace_trainer_stop(millrace_trainer* trainer) {
   if (trainer != nullptr) trainer->trainer.stop();
+}
+
+void millrace_trainer_checkpoint(millrace_trainer* trainer) {
+  if (trainer != nullptr) trainer->trainer.checkpoint();
+}
+
+const char* millrace_trainer_checkpoint_failure(const millrace_trainer* trainer) {
+  return trainer != nullptr ? trainer->checkpoint_failure.c_str() : "";
 }
 
 int64_t millrace_trainer_steps(const millrace_trainer* trainer) {
