@@ -14,18 +14,23 @@
 namespace millrace::testing {
 namespace {
 
-// Allocations of each of the steps `first`..`last` of an endless training.
-std::vector<AllocationCounts> count_steps(const std::string& yaml, int first, int last) {
-  Trainer trainer = Trainer::from_spec(parse_yaml(yaml, "test.yaml"));
+// Allocations of each of the steps `first`..`last` of a training, which ends then.
+std::vector<AllocationCounts> count_steps(Trainer& trainer, int first, int last) {
   std::vector<AllocationCounts> counts;
   counts.reserve(static_cast<size_t>(last - first) + 1);
   TrainCallbacks callbacks;
   callbacks.on_step = [&](const StepReport& report) {
     if (report.step > first && report.step <= last) counts.push_back(stop_counting());
     if (report.step >= first && report.step < last) start_counting();
+    if (report.step == last) trainer.stop();
   };
   trainer.run(callbacks);
   return counts;
+}
+
+std::vector<AllocationCounts> count_steps(const std::string& yaml, int first, int last) {
+  Trainer trainer = Trainer::from_spec(parse_yaml(yaml, "test.yaml"));
+  return count_steps(trainer, first, last);
 }
 
 std::string endless(std::string yaml) {
@@ -49,6 +54,25 @@ TEST(Allocation, ASteadyStepAllocatesNothingOfOurs) {
   for (int threads : {1, 2, 3}) {
     EXPECT_EQ(own_allocations(folder, "native", threads), 0) << threads;
     EXPECT_EQ(own_allocations(folder, "queue", threads), 0) << threads;
+  }
+}
+
+// With the key, steps after which no checkpoint is due, also in a training that went on from one.
+TEST(Allocation, ASteadyStepBetweenCheckpointsAllocatesNothing) {
+  TempFolder folder;
+  write_data(folder);
+  for (const char* delivery : {"native", "feed", "queue"}) {
+    const std::string key = cat("checkpoint: {dir: ", quote(folder.path(delivery), 4096), ", every: 1000000}\n");
+    const std::string yaml = endless(training_yaml(folder, {.delivery = delivery, .more = key}));
+    for (const bool resumed : {false, true}) {
+      Trainer trainer = Trainer::from_spec(parse_yaml(yaml, "test.yaml"));
+      EXPECT_EQ(trainer.resume().has_value(), resumed);
+      const auto counts = resumed ? count_steps(trainer, 300, 400) : count_steps(trainer, 100, 200);
+      EXPECT_EQ(counts.size(), 100u);
+      int64_t own = 0;
+      for (const AllocationCounts& step : counts) own += step.own;
+      EXPECT_EQ(own, 0) << delivery << (resumed ? ", resumed" : "");
+    }
   }
 }
 
@@ -242,6 +266,38 @@ TEST(Memory, StaysWithinTheBoundWithAValidation) {
   EXPECT_LE(most, bound + kFixedBytes);
   EXPECT_GE(most, bound / 2);
   EXPECT_EQ(static_cast<int64_t>(trainer.memory_bound()), bound);
+}
+
+// The copy, what is written of it, and what is read to go on from it.
+TEST(Memory, StaysWithinTheBoundWithCheckpoints) {
+  const TempFolder folder;
+  Catalog catalog = Catalog::builtin();
+  catalog.layers.optimizers.add<Slotted>("slotted");
+  const std::string yaml = cat(
+      "seed: 1\ndevice: cpu\nthreads: 2\ninput: [{synthetic: {features: 600, rows: 640}}, {batch: {batch_size: 64}}]\n"
+      "model: [{dense: {units: 1000, activation: relu}}, batch_norm, {dense: {units: 1}}]\n"
+      "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: slotted\n"
+      "train: {accumulate: 3, on_nonfinite: skip}\nvalidation:\n"
+      "  input: [{synthetic: {features: 600, rows: 100, name: other}}, {batch: {batch_size: 50}}]\n"
+      "  every: 3\n  keep_best: {metric: accuracy}\ncheckpoint: {every: 1, dir: ",
+      quote(folder.path("checkpoints"), 4096), "}\n");
+  for (const bool resumed : {false, true}) {
+    const Spec config = parse_yaml(yaml, "test.yaml");
+    const int64_t before = held_bytes();
+    begin_peak();
+    Trainer trainer = Trainer::from_spec(config, catalog);
+    const auto bound = static_cast<int64_t>(trainer.memory_bound());
+    EXPECT_EQ(trainer.resume().has_value(), resumed);
+    TrainCallbacks callbacks;
+    callbacks.on_batch = [&](const BatchReport& report) {
+      if (!resumed && report.step == 7) trainer.stop();
+    };
+    EXPECT_GT(trainer.run(callbacks).checkpoints.written, 0);
+    const int64_t most = peak_bytes() - before;
+    EXPECT_LE(most, bound + kFixedBytes) << resumed;
+    EXPECT_GE(most, bound / 2) << resumed;
+    EXPECT_EQ(static_cast<int64_t>(trainer.memory_bound()), bound);
+  }
 }
 
 // P3: an executor starts or says why not, whichever of the caller's allocations fails. A thread that were left behind
