@@ -12,6 +12,7 @@
 #include "millrace/c.h"
 #include "millrace/core/text.h"
 #include "millrace/version.h"
+#include "tests/api/c_calls.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -30,21 +31,6 @@ metrics: [accuracy]
 optimizer: {adam: {learning_rate: 0.01}}
 train: {log_every: 10}
 )";
-
-// Takes what a call left in `error` and frees it.
-std::string text_of(millrace_error* error) {
-  std::string text = millrace_error_text(error);
-  millrace_error_free(error);
-  return text;
-}
-
-#define EXPECT_DONE(call)                                         \
-  do {                                                            \
-    millrace_error* error = nullptr;                              \
-    EXPECT_EQ((call), MILLRACE_OK) << millrace_error_text(error); \
-    EXPECT_EQ(error, nullptr);                                    \
-    millrace_error_free(error);                                   \
-  } while (false)
 
 class CApiTest : public ::testing::Test {
  protected:
