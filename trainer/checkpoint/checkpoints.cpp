@@ -121,13 +121,13 @@ std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
   return report;
 }
 
-// Takes away what was appended after the checkpoint.
+// Takes away what was appended after the checkpoint. A file that is not on record may be of somebody else.
 void FolderCheckpoints::cut_files(const State& numbers) const {
   const State& files = numbers.scope(kFiles);
   for (const std::string& path : appended_) {
     const std::optional<uint64_t> now = bytes_of_file(path);
-    if (!now) continue;
-    const uint64_t saved = files.has(path) ? files.scope(path).count(kBytes) : 0;
+    if (!now || !files.has(path)) continue;
+    const uint64_t saved = files.scope(path).count(kBytes);
     if (*now < saved) {
       throw DataError(cat("the file has ", *now, " bytes, but there were ", saved, " when the checkpoint was made"),
                       {path}, "move it away to begin another one");
