@@ -2,9 +2,7 @@
 
 #include <atomic>
 #include <exception>
-#include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -158,20 +156,16 @@ class Reporter {
   std::exception_ptr unwritten_;
   std::atomic<bool> asked_{false};
   bool answered_ = false;
-  std::set<std::string, std::less<>> in_log_;  // lines that the run before has told
 };
 
 TrainCallbacks Reporter::callbacks(bool resumed) {
   TrainCallbacks callbacks;
-  if (resumed) {
-    for (const std::string& warning : trainer_.warnings()) in_log_.insert(cat("warning: ", warning));
-  }
   callbacks.on_start = [this, resumed](const StartReport& report) {
     progress_.start(report);
     if (!resumed) log_.begin();
     event(start_event(report));
   };
-  // The log has a start already.
+  // The log has a start already, and what was said there.
   callbacks.on_resume = [this](const ResumeReport& report) {
     progress_.resumed(report);
     log_.begin();
@@ -200,12 +194,7 @@ TrainCallbacks Reporter::callbacks(bool resumed) {
 
 void Reporter::log(std::string_view text) {
   progress_.log(text);
-  const std::string line = log_event(text);
-  if (!in_log_.contains(text)) {
-    event(line);
-  } else if (arguments_.json) {
-    write(line);
-  }
+  event(log_event(text));
 }
 
 void Reporter::event(const std::string& line) {

@@ -404,6 +404,77 @@ TEST_F(TrainCommandTest, ASignalWhileResultsAreWrittenLosesNoFile) {
   }
 }
 
+TEST_F(TrainCommandTest, LogsWhatJsonPrints) {
+  folder_.write("log.jsonl", "before\n");
+  const CommandResult result = run({"small.yaml", "--json", "--quiet", "--set", "log.json=log.jsonl"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(TempFolder::read(folder_.path("log.jsonl")), result.out);
+  EXPECT_EQ(run({"small.yaml", "--quiet", "--set", "log.json=words.jsonl"}).exit_code, 0);
+  EXPECT_EQ(json_lines(TempFolder::read(folder_.path("words.jsonl"))).back()["event"], "done");
+}
+
+TEST_F(TrainCommandTest, TheLogEndsWithTheFailure) {
+  folder_.write("part-2.csv", "1,2,0\n1,x,0\n");
+  const CommandResult result = run({"small.yaml", "--json", "--quiet", "--set", "log.json=log.jsonl"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_EQ(json_lines(result.out).back()["event"], "error");
+  EXPECT_EQ(TempFolder::read(folder_.path("log.jsonl")), result.out);
+}
+
+TEST_F(TrainCommandTest, TheLogIsNoFileThatIsInUse) {
+  const std::string data = TempFolder::read(folder_.path("part-1.csv"));
+  for (const char* command : {"train", "check"}) {
+    const CommandResult used = run({command, "small.yaml", "--set", "log.json=part-1.csv"});
+    EXPECT_EQ(used.exit_code, 78);
+    EXPECT_EQ(used.err,
+              "error: --set log.json=part-1.csv: log: json: would overwrite \"part-1.csv\", which this run reads\n"
+              "hint: give it another name\n");
+    EXPECT_EQ(run({command, "small.yaml", "--set", "log.json=none/log.jsonl"}).exit_code, 74);
+  }
+  EXPECT_EQ(TempFolder::read(folder_.path("part-1.csv")), data);
+  const CommandResult trace = run({"small.yaml", "--trace", "log.jsonl", "--set", "log.json=./log.jsonl"});
+  EXPECT_EQ(trace.exit_code, 2);
+  EXPECT_EQ(trace.err, "error: --trace \"log.jsonl\" is the file of the key log.json\nhint: give it another name\n");
+}
+
+// As if the disk were full after one kilobyte.
+TEST_F(TrainCommandTest, ALogThatCannotBeWrittenEndsNothing) {
+  const CommandResult result = millrace::testing::run_command(
+      {"/bin/bash", "-c", "ulimit -f 1; exec \"$@\"", "bash", millrace::testing::trainer_program(), "small.yaml",
+       "--json", "--set", "log.json=log.jsonl", "--set", "train.log_every=1"},
+      {.folder = folder_.path()});
+  EXPECT_EQ(result.exit_code, 74);
+  EXPECT_NE(
+      result.err.find("\nwarning: the log lacks a line, and may lack more: log.jsonl: cannot write: File too large\n"),
+      std::string::npos)
+      << result.err;
+  EXPECT_TRUE(result.err.ends_with("\nerror: the log lacks lines: log.jsonl: cannot write: File too large\n"))
+      << result.err;
+  const std::vector<nlohmann::json> events = json_lines(result.out);
+  EXPECT_EQ(events.size(), 15u) << "start, 12 steps, one warning, done";
+  EXPECT_EQ(events.back()["event"], "done");
+  const std::string log = TempFolder::read(folder_.path("log.jsonl"));
+  EXPECT_TRUE(result.out.starts_with(log.substr(0, log.find("\"step\":2,")))) << log;
+  EXPECT_FALSE(json_lines(log).empty()) << "no line is torn";
+}
+
+TEST_F(TrainCommandTest, ASignalThatAsksForACheckpointEndsNothing) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(trainer_words({"endless.yaml", "--json"}), {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\"step\":1000,"));
+  command.send(SIGUSR1);
+  const std::string warning = "warning: SIGUSR1 asks for a checkpoint, but the configuration lacks the key checkpoint";
+  ASSERT_TRUE(command.wait_for_err(warning));
+  command.send(SIGUSR1);
+  EXPECT_FALSE(command.ends_within(100));
+  command.send(SIGTERM);
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 143);
+  int64_t told = 0;
+  for (const nlohmann::json& event : json_lines(result.out)) told += event.value("message", "") == warning;
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(TrainCommandTest, BadRowsFileIsCheckedBeforeTheTraining) {
   ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
   for (const char* command : {"check", "train", "input"}) {
