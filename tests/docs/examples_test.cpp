@@ -90,13 +90,16 @@ INSTANTIATE_TEST_SUITE_P(InputGraph, DocumentedExamples, ::testing::ValuesIn(sec
                            return name;
                          });
 
-// A page whose examples follow one another, in one folder.
+// Pages whose examples follow one another, each in one folder.
 TEST_F(DocumentedPage, PrintsWhatThePageSays) {
-  const TempFolder folder;
-  for (const Section& section : page("init.md").sections) {
-    for (const Block& block : section.blocks) {
-      if (block.kind == "console") {
-        EXPECT_EQ(run_console(block, folder.path()), block.text()) << section.anchor;
+  for (const char* name : {"checkpoints.md", "init.md"}) {
+    const TempFolder folder;
+    for (const Section& section : page(name).sections) {
+      for (const Block& block : section.blocks) {
+        if (!block.file.empty()) folder.write(block.file, block.text());
+        if (block.kind == "console") {
+          EXPECT_EQ(run_console(block, folder.path()), block.text()) << name << ": " << section.anchor;
+        }
       }
     }
   }
