@@ -9,6 +9,7 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/kill_before_call.h"
 #include "millrace/cli/process/terminal.h"
 #include "millrace/cli/report/failure.h"
 #include "millrace/cli/report/json_events.h"
@@ -311,6 +312,7 @@ void log_failure(JsonLog& log) noexcept {
 }
 
 int run_train(const TrainArguments& arguments, Session& session) {
+  take_fault_point();
   // There is nothing to lose before the first step.
   const auto starting = session.signals.while_asked([] {});
   Trace trace;

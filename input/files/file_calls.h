@@ -26,8 +26,11 @@ class FileCalls {
   FileCalls(const FileCalls&) = delete;
   FileCalls& operator=(const FileCalls&) = delete;
 
-  // Those that never fail on purpose.
+  // Those that never fail on purpose, unless the program has replaced them.
   static FileCalls& system();
+  // For a program that is to fail on purpose, not for a library: system() is `calls` from now on. REQUIRES: nothing was
+  // written yet, and `calls` lives until the program ends.
+  static void replace_system(FileCalls& calls);
 
   // Files are made with the mode that the umask leaves. Nothing is open if it fails.
   Descriptor open(const std::string& path, int flags);

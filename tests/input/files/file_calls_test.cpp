@@ -38,6 +38,18 @@ TEST(FileCalls, AreTheSystems) {
   EXPECT_TRUE(std::filesystem::is_directory(folder.path("d")));
 }
 
+TEST(FileCallsDeathTest, AreThoseOfTheProgramThatReplacesThem) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const TempFolder folder;
+  EXPECT_EXIT(
+      {
+        FaultyCalls calls(4, [] { return ENOSPC; });
+        FileCalls::replace_system(calls);
+        ::_exit(do_everything(FileCalls::system(), folder) == "link: " + std::to_string(ENOSPC) ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
 TEST(FileCalls, FailWhereATestSaysSo) {
   const std::vector<std::string> names = {"open", "write", "sync", "close", "link", "rename", "unlink", "make_folder"};
   for (size_t at = 0; at < names.size(); ++at) {
