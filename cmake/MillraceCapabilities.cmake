@@ -9,9 +9,9 @@ macro(millrace_capability name files)
   set(MILLRACE_FILES_OF_${name} ${files})
 endmacro()
 
-# One line each. A command has a capability of its name.
+# One line each.
 set(MILLRACE_CAPABILITIES "")
-millrace_capability(checkpoints "trainer/checkpoint/|cli/(commands/checkpoints_command|resume_test)")
+millrace_capability(checkpoints "trainer/checkpoint/|cli/(verify/|commands/(checkpoints|verify_resume)_command|resume_test)")
 millrace_capability(compare "cli/(compare/(compare_(page|text)|comparison)|commands/compare_command|configs_test)")
 millrace_capability(generate "cli/(generate/|commands/generate_command|(configs|readme)_test)")
 millrace_capability(images "core/(kernels/images/|cuda/(cudnn_)?(convolution|images))|layers/(conv|[a-z_]*pool)|input/ops/augment|trainer/image_training|cli/reference/reference_page_test")

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -20,15 +20,16 @@ std::vector<std::string> names_below(const Command& command) {
   return out;
 }
 
-// Whether `word` is a command of the program that this build leaves out.
-bool is_left_out(const std::string& word, const Command& above) {
-  const std::vector<std::string> left_out = {MILLRACE_COMMANDS_LEFT_OUT};
-  return above.about.path.empty() && std::find(left_out.begin(), left_out.end(), word) != left_out.end();
+// The capability that the command `word` of the program belongs to, if this build leaves it out; else empty.
+std::string left_out_with(const std::string& word, const Command& above) {
+  const std::map<std::string, std::string> left_out = {MILLRACE_COMMANDS_LEFT_OUT};
+  const auto found = above.about.path.empty() ? left_out.find(word) : left_out.end();
+  return found != left_out.end() ? found->second : std::string();
 }
 
 UsageError unknown_subcommand(const std::string& word, const Command& above) {
-  if (is_left_out(word, above)) {
-    return UsageError(left_out_text(cat("subcommand ", quote(word)), word), {}, left_out_hint(word));
+  if (const std::string without = left_out_with(word, above); !without.empty()) {
+    return UsageError(left_out_text(cat("subcommand ", quote(word)), without), {}, left_out_hint(without));
   }
   const std::vector<std::string> known = names_below(above);
   return UsageError(cat("unknown subcommand ", quote(word)), {}, suggestion(word, known, cat("known: ", join(known))));
@@ -133,7 +134,7 @@ class Parser {
   }
 
   void take_argument(const std::string& word) {
-    if (is_left_out(word, *command_)) throw unknown_subcommand(word, *command_);
+    if (!left_out_with(word, *command_).empty()) throw unknown_subcommand(word, *command_);
     for (const Argument& argument : command_->arguments) {
       if (!argument.is_positional() || (argument.given && !argument.repeats)) continue;
       const bool is_file = word.empty() || word.find_first_of("./") != word.npos || ::access(word.c_str(), F_OK) == 0;

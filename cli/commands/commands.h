@@ -18,6 +18,7 @@ Command compare_command();
 Command evaluate_command();
 Command predict_command();
 Command checkpoints_command();
+Command verify_resume_command();
 Command generate_command();  // with its subcommands
 Command ops_command();
 Command layers_command();

@@ -55,6 +55,7 @@ const std::multimap<std::string, Words> kCalls = {
     {"input", {"input", "small.yaml", "--json", "--explain", "1"}},
     {"speed", {"speed", "small.yaml", "--rounds", "1", "--json"}},
     {"compare", {"compare", "small.yaml", "--set", "compare.rounds=1", "--set", "compare.warm_up=1", "--json", "-"}},
+    {"verify-resume", {"verify-resume", "small.yaml", "--kills", "1", "--json"}},
     {"evaluate", {"evaluate", "--model", "m.safetensors", "--data", "new.csv", "--json"}},
     {"predict", {"predict", "--model", "m.safetensors", "--data", "new.csv", "--format", "jsonl"}},
     {"predict", {"predict", "--model", "m.safetensors", "--data", "new.csv", "--format", "jsonl", "--raw"}},

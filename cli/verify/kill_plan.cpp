@@ -1,0 +1,55 @@
+#include "millrace/cli/verify/kill_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::cli {
+
+namespace {
+
+constexpr double kStarting = 0.05, kTraining = 0.5;  // shares of the kills; the others are at calls
+constexpr double kMissedStart = 0.7;
+// The folder of checkpoints is made once, by the training that begins.
+constexpr const char* kMakeFolder = "make_folder";
+
+}  // namespace
+
+KillPlan::KillPlan(const TrainingTimes& times, Draws& draws)
+    : times_(times),
+      draws_(draws),
+      // The calls of FileCalls. A file is written in as many calls as it has tensors; of the others there are a few for
+      // each checkpoint, so these numbers reach into the second one or the third. Some never come: a file gets its name
+      // by link or by rename, as the file system allows.
+      calls_{{kMakeFolder, 2}, {"sync", 6},   {"link", 3},   {"write", 40},       {"close", 4},
+             {"open", 4},      {"unlink", 3}, {"rename", 2}, {"open_nameless", 4}},
+      next_call_(draws.below(calls_.size())) {}
+
+PlannedKill KillPlan::next(double left, int64_t kills, bool from_the_beginning) {
+  double drawn = draws_.unit();
+  // A training that is too short to be met by the clock is met at a call, or while it starts.
+  if (std::exchange(missed_, false) && drawn >= kStarting) drawn = calls_.empty() ? 0 : 1;
+  if (calls_.empty() && drawn >= kTraining) drawn = 2 * kStarting;
+  if (drawn < kStarting) return {.when = PlannedKill::When::starting, .seconds = draws_.unit() * times_.starting};
+  if (drawn >= kTraining) return at_call(from_the_beginning);
+  // On average so far that the kills are used up at the end, but beyond the next checkpoint: else nothing would go on.
+  const double average = std::max(left / static_cast<double>(kills + 1), times_.checkpoint);
+  return {.when = PlannedKill::When::training, .seconds = 2 * draws_.unit() * average};
+}
+
+PlannedKill KillPlan::at_call(bool from_the_beginning) {
+  const Call* call = &calls_[next_call_++ % calls_.size()];
+  if (call->name == kMakeFolder && !from_the_beginning) call = &calls_[next_call_++ % calls_.size()];
+  return {.when = PlannedKill::When::calling, .call = call->name, .time = 1 + draws_.below(call->most)};
+}
+
+void KillPlan::missed(const PlannedKill& kill) {
+  missed_ = kill.when != PlannedKill::When::never;
+  if (kill.when == PlannedKill::When::starting) times_.starting *= kMissedStart;
+  if (kill.when != PlannedKill::When::calling) return;
+  const auto call = std::ranges::find(calls_, kill.call, &Call::name);
+  if (call == calls_.end()) return;
+  call->most = std::min(call->most / 2, kill.time - 1);
+  if (call->most == 0) calls_.erase(call);
+}
+
+}  // namespace millrace::cli
