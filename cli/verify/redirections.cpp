@@ -11,6 +11,8 @@ namespace millrace::cli {
 
 namespace {
 
+constexpr int64_t kWindow = 3;
+
 // Whether the map of options at the top-level key `key` knows `option`.
 bool knows(std::string_view key, std::string_view option) {
   for (const OptionInfo& info : describe_config()) {
@@ -58,9 +60,9 @@ Redirections redirected_to(const std::string& folder, const Spec& config, const 
     out.line_files.emplace_back("log.jsonl");
     out.settings.push_back(cat("log={json: ", json_string(cat(folder, "/log.jsonl")), '}'));
   }
-  // Reports of a window tell by their values that it went on; the window is as long as the configuration says.
+  // Every step is reported. A window has several, so that checkpoints come within it.
   const Spec* over = find(config, "train", "report_over");
-  if (over == nullptr || over->as_string() != "window") out.settings.emplace_back("train.log_every=1");
+  out.settings.push_back(cat("train.log_every=", over != nullptr && over->as_string() == "window" ? kWindow : 1));
   redirect_ops(*config.find("input"), "input", catalog, folder, out);
   if (const Spec* list = find(config, "validation", "input")) {
     redirect_ops(*list, "validation.input", catalog, folder, out);

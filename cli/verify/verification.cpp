@@ -159,7 +159,9 @@ class Verification {
       Attempt attempt{.folder = folder, .kill = {}, .variation = variations.draw(varied), .files = {}, .line = {}};
       const int64_t left = options_.kills - report_.kills.all();
       if (left > 0) attempt.kill = plan.next(times().training - position, left, !begun);
-      attempt.files = redirected_to(folder, config_, catalog_, every_);
+      // Always at other steps, so that they come at every step of a window, an epoch or an update of several batches.
+      const int64_t every = every_ / 2 + 1 + static_cast<int64_t>(varied.below(static_cast<uint64_t>(every_)));
+      attempt.files = redirected_to(folder, config_, catalog_, every);
       options_.tell(estimate_, cat(report_.kills.all(), " of ", count_of(options_.kills, "kill")));
       switch (train(attempt)) {
         case Outcome::stopped: return false;

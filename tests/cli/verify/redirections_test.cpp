@@ -57,9 +57,9 @@ TEST(Redirections, AreNotMadeForFilesThatNobodyWrites) {
   }
 }
 
-TEST(Redirections, LeaveWindowsAsTheyAre) {
+TEST(Redirections, MakeWindowsOfSeveralSteps) {
   Spec config = parse_yaml(kConfig, "c.yaml");
-  apply_override(config, "train={log_every: 3, report_over: window}");
+  apply_override(config, "train={log_every: 100, report_over: window}");
   EXPECT_EQ(changed(config, redirected_to("/tmp/a", config, Catalog::builtin(), 1)).train.log_every, 3);
 }
 
