@@ -112,7 +112,9 @@ class Verification {
   enum class Outcome { ended, killed, differs, stopped };
 
   bool train_without_interruption() {
-    options_.tell("training without interruption", {});
+    constexpr std::string_view kWhat = "training without interruption";
+    constexpr double kTellSeconds = 0.1;
+    options_.tell(kWhat, {});
     reference_folder_ = folder_.make(kReferenceName);
     const Redirections files = redirected_to(reference_folder_, config_, catalog_, {});
     check(config_, catalog_, files);
@@ -120,10 +122,17 @@ class Verification {
     const Clock::time_point begin = Clock::now();
     std::ofstream events(cat(reference_folder_, '/', kEventsName));
     std::string line, last;
+    double told = 0;
     ChildProcess::Got got;
     while ((got = child.next_line(line, Clock::time_point::max())) == ChildProcess::Got::line) {
       events << line << '\n';
-      reference_.add(read_event(line), seconds_since(begin));
+      const TrainingEvent event = read_event(line);
+      const double now = seconds_since(begin);
+      reference_.add(event, now);
+      if (event.name == "step" && now > told + kTellSeconds) {
+        options_.tell(kWhat, cat("step ", event.step));
+        told = now;
+      }
       last = line;
     }
     if (got == ChildProcess::Got::stop) return false;
@@ -159,6 +168,7 @@ class Verification {
       Attempt attempt{.folder = folder, .kill = {}, .variation = variations.draw(varied), .files = {}, .line = {}};
       const int64_t left = options_.kills - report_.kills.all();
       if (left > 0) attempt.kill = plan.next(times().training - position, left, !begun);
+      const PlannedKill planned = attempt.kill;
       // Always at other steps, so that they come at every step of a window, an epoch or an update of several batches.
       const int64_t every = every_ / 2 + 1 + static_cast<int64_t>(varied.below(static_cast<uint64_t>(every_)));
       attempt.files = redirected_to(folder, config_, catalog_, every);
@@ -167,7 +177,7 @@ class Verification {
         case Outcome::stopped: return false;
         case Outcome::killed: position = position_of(folder); continue;
         case Outcome::ended:
-          plan.missed(attempt.kill);
+          plan.missed(planned);
           compare_ends(attempt);
           break;
         case Outcome::differs: break;
@@ -208,9 +218,14 @@ class Verification {
         case ChildProcess::Got::end: return after_its_end(attempt, child);
         case ChildProcess::Got::nothing:
           child.kill();
-          child.wait();
-          count_kill(attempt);
-          return Outcome::killed;
+          if (child.wait().signal == SIGKILL) {
+            count_kill(attempt);
+            return Outcome::killed;
+          }
+          // It ended just before; what it said last is still to be read.
+          until = Clock::time_point::max();
+          attempt.kill.when = PlannedKill::When::never;
+          continue;
         case ChildProcess::Got::line: break;
       }
       events << line << '\n';
