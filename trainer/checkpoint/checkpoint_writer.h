@@ -23,9 +23,9 @@
 namespace millrace {
 
 struct CheckpointJob {
-  CheckpointParts parts;            // whose values stay as they are until the outcome is there
-  std::vector<std::string> synced;  // files that are to be on the disk before
-  const Event* copied = nullptr;    // after which the values are there; null: they are
+  CheckpointParts parts;                 // whose values stay as they are until the outcome is there
+  std::vector<std::string> synced = {};  // files that are to be on the disk before
+  const Event* copied = nullptr;         // after which the values are there; null: they are
 };
 
 struct CheckpointOutcome {

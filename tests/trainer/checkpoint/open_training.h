@@ -154,6 +154,7 @@ class OpenTraining {
                       .validation = validation_.get()},
             .metadata = saved_metadata({.config = config_.resolved, .optimizer = &optimizer}),
             .optimizer = [optimizer] { return optimizer; },
+            .loss = [this] { return step_->loss(); },
             .calls = calls,
             .on_written = [this](const CheckpointReport& report) { tell(cat("written: step ", report.step)); },
             .on_warning = [this](const std::string& text) { tell(text); }};
