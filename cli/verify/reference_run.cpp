@@ -9,7 +9,7 @@ namespace millrace::cli {
 
 void ReferenceRun::add(const TrainingEvent& event, double seconds) {
   if (event.name == "step") steps_.push_back({event.step, fnv1a64(event.said), seconds});
-  if (event.name == "validation") validations_[event.step] = event.said;
+  if (event.name == "validation") validations_.emplace(event.step, event.said);
 }
 
 void ReferenceRun::end(DoneEvent done, double seconds) {
@@ -23,8 +23,8 @@ bool ReferenceRun::agrees(const TrainingEvent& event) const {
     return found != steps_.end() && found->step == event.step && found->said == fnv1a64(event.said);
   }
   if (event.name == "validation") {
-    const auto found = validations_.find(event.step);
-    return found != validations_.end() && found->second == event.said;
+    const auto [first, last] = validations_.equal_range(event.step);
+    return std::any_of(first, last, [&](const auto& validation) { return validation.second == event.said; });
   }
   return true;
 }

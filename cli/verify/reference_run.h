@@ -35,7 +35,8 @@ class ReferenceRun {
     double seconds;
   };
   std::vector<Step> steps_;
-  std::map<int64_t, std::string> validations_;
+  // There may be two after the last step: of the model before and after an update by the batches that were left over.
+  std::multimap<int64_t, std::string> validations_;
   DoneEvent done_;
   double seconds_ = 0;
 };

@@ -12,6 +12,8 @@ ReferenceRun example() {
   run.add({.name = "step", .step = 20, .said = "b"}, 2);
   run.add({.name = "validation", .step = 20, .said = "v"}, 4);
   run.add({.name = "step", .step = 30, .said = "c"}, 5);
+  run.add({.name = "validation", .step = 30, .said = "x"}, 5.25);
+  run.add({.name = "validation", .step = 30, .said = "y"}, 5.5);
   run.end({.weights = "w", .steps = 33, .rows = 66}, 6);
   return run;
 }
@@ -25,6 +27,9 @@ TEST(ReferenceRun, AgreesWithTheSameAtTheSameStep) {
   EXPECT_TRUE(run.agrees({.name = "validation", .step = 20, .said = "v"}));
   EXPECT_FALSE(run.agrees({.name = "validation", .step = 20, .said = "w"}));
   EXPECT_FALSE(run.agrees({.name = "validation", .step = 10, .said = "v"}));
+  EXPECT_TRUE(run.agrees({.name = "validation", .step = 30, .said = "x"}));
+  EXPECT_TRUE(run.agrees({.name = "validation", .step = 30, .said = "y"}));
+  EXPECT_FALSE(run.agrees({.name = "validation", .step = 30, .said = "z"}));
   EXPECT_TRUE(run.agrees({.name = "resume", .step = 99}));
   EXPECT_TRUE(run.validated(20));
   EXPECT_FALSE(run.validated(10));

@@ -28,7 +28,7 @@ TEST(VerifyText, OfEqualTrainings) {
             "  in validations                  2\n"
             "  writing, before link()          1\n"
             "  writing, before sync()          4\n"
-            "19 resumes from a checkpoint; threads: 1, 2, 5; deliveries: feed 9, queue 11\n"
+            "19 resumes from a checkpoint; threads: 1, 2 and 5; deliveries: feed 9 and queue 11\n"
             "weights: abc  (never interrupted)\n"
             "weights: abc  (killed and resumed)\n");
   EXPECT_EQ(verify_event(example()),
