@@ -142,8 +142,9 @@ class SystemdTest(RecipeTest):
         self.manager.do("stop", UNIT)
         self.assertEqual((self.manager.state(), self.manager.show("Result")), ("inactive", "success"))
         self.assertEqual(self.manager.show("ExecMainStatus"), "143")
-        self.assertFalse(training.model.exists(), "the training ended too early")
-        self.assertEqual(training.newest(), training.events()[-1]["steps"])
+        done = training.events()[-1]
+        self.assertEqual((done["event"], done["reason"]), ("done", "stopped"))
+        self.assertEqual(training.newest(), done["steps"])
         self.manager.do("start", UNIT)
         self.wait_for("inactive")
         self.assertEqual((self.manager.show("Result"), self.manager.show("ExecMainStatus")), ("success", "0"))

@@ -69,7 +69,7 @@ class Training:
         return wait_until(lambda: (step := self.newest()) > after and step, f"checkpoint after step {after}")
 
     def kill(self, signal: int) -> None:
-        """The program; an error if the training was complete before."""
+        """The program; an error if it has ended the training, complete or not."""
         assert not self.model.exists(), "the training ended too early"
         os.kill(self.pid(), signal)
 
@@ -86,7 +86,7 @@ class RecipeTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.scratch = Path(folder.name)
         cls.undisturbed = Training(cls.scratch / "undisturbed")
-        subprocess.run(["sh", "loop.sh", "--config", "train.yaml"], cwd=cls.undisturbed.folder,
+        subprocess.run(["sh", "loop.sh", "--config", "train.yaml", "--quiet"], cwd=cls.undisturbed.folder,
                        env=cls.undisturbed.environment, check=True, stdout=subprocess.DEVNULL, timeout=SECONDS)
 
     def training(self) -> Training:
@@ -99,6 +99,6 @@ class RecipeTest(unittest.TestCase):
 
 
 def reports(training: Training) -> list[tuple[Any, ...]]:
-    """What a log says of steps and checkpoints, without times."""
+    """What a log says of steps, without times."""
     return [(one["event"], one["step"], one.get("loss"), one.get("metrics")) for one in training.events()
             if one["event"] == "step"]
