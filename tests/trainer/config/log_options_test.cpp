@@ -29,7 +29,7 @@ TEST(LogOptions, ReadsEveryKey) {
 TEST(LogOptions, RejectsWhatMakesNoSense) {
   EXPECT_EQ(rejects("{json: \"\"}"), "f.yaml:1:8: log.json: expected the path of a file, got an empty text");
   EXPECT_EQ(rejects("{jsn: a}"), "f.yaml:1:2: log: unknown key jsn; did you mean json?");
-  EXPECT_EQ(rejects("a.jsonl"), "f.yaml:1:1: log: expected a map, got a text");
+  EXPECT_EQ(rejects("a.jsonl"), "f.yaml:1:1: log: expected a map, got \"a.jsonl\"");
 }
 
 // The library writes no log, and a model file does not say where one was.
