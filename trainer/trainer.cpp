@@ -1,5 +1,6 @@
 #include "millrace/trainer/trainer.h"
 
+#include <exception>
 #include <utility>
 
 #include "millrace/core/context.h"
@@ -57,6 +58,7 @@ struct Trainer::Impl {
   // What is interrupted now may be a program's function that stops this training: the loop is still there.
   ~Impl() {
     if (loop) loop->stop();
+    delivery->stop();
   }
 
   PipelineOptions pipeline_options();
@@ -72,6 +74,7 @@ struct Trainer::Impl {
   TrainResult train(const TrainCallbacks& given);
   OptimizerState optimizer_state();
   void load();
+  void load_values();
   SavedFacts facts() const;
   SavedFacts facts_with(const OptimizerState& state) const;
   ModelFile pack(const std::string& path);
@@ -101,6 +104,7 @@ struct Trainer::Impl {
   std::unique_ptr<TrainingLoop> loop;
   std::unique_ptr<Checkpoints> checkpoints;  // with a key `checkpoint`; made last
   std::optional<ResumeReport> resumed;
+  std::exception_ptr not_loaded;              // why there is no file of the key `load`
   const TrainCallbacks* callbacks = nullptr;  // while run() runs
 };
 
@@ -186,11 +190,15 @@ void Trainer::Impl::build_checkpoints() {
   if constexpr (!kCheckpoints) {
     throw config.node("checkpoint").error(left_out_text("checkpoint", "checkpoints"), left_out_hint("checkpoints"));
   } else {
-    const OptimizerState state = optimizer_state();
+    const OptimizerState optimizer = optimizer_state();
     SavedFacts facts = this->facts();
     facts.config = config.resolved;
-    facts.optimizer = &state;
+    facts.optimizer = &optimizer;
     check_file(config.node("checkpoint"), facts);
+    const auto metadata = [this, out = saved_metadata(facts)]() mutable {
+      set_optimizer_counts(out, optimizer_state());
+      return out;
+    };
     CudaNeeds needs;
     for (const Model::Node& node : model->nodes()) needs.convolutions |= attributed(*node.layer, &Layer::convolves);
     checkpoints = Checkpoints::make(
@@ -199,8 +207,7 @@ void Trainer::Impl::build_checkpoints() {
          .context = context,
          .parts =
              {.context = context, .step = *step, .loop = *loop, .delivery = *delivery, .validation = validator.get()},
-         .metadata = saved_metadata(facts),
-         .optimizer = [this] { return optimizer_state(); },
+         .metadata = metadata,
          .loss = [this] { return step->loss(); },
          .written = delivery->graph().files().written,
          .needs = needs,
@@ -333,12 +340,18 @@ OptimizerState Trainer::Impl::optimizer_state() {
           .slots = step->slots()};
 }
 
-// Where there are checkpoints, the training goes on from one of them, or run() refuses: what it began with is not read.
 void Trainer::Impl::load() {
   if (!config.load) return;
-  if constexpr (kCheckpoints) {
-    if (config.checkpoint && Checkpoints::any_in(config.checkpoint->dir)) return;
+  try {
+    load_values();
+  } catch (const MissingError&) {
+    // A training that goes on does not need what it began with.
+    if (!config.checkpoint) throw;
+    not_loaded = std::current_exception();
   }
+}
+
+void Trainer::Impl::load_values() {
   const ModelFile file = ModelFile::read(config.load->file);
   load_model(file, *model, context);
   if (!config.load->optimizer) return;
@@ -367,20 +380,32 @@ ModelFile Trainer::Impl::pack(const std::string& path) {
 }
 
 TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
-  const std::vector<std::string> odd = checkpoints ? checkpoints->begin() : std::vector<std::string>();
+  loop->require_first_run();
+  if (not_loaded && !resumed) std::rethrow_exception(not_loaded);
+  std::vector<std::string> found;
+  if (checkpoints) found = checkpoints->begin();
   TrainCallbacks all = given;
   all.on_start = [&](const StartReport& report) {
     if (given.on_start) given.on_start(report);
     for (const std::string& warning : warnings) log(cat("warning: ", warning));
     if (resumed && given.on_resume) given.on_resume(*resumed);
-    for (const std::string& warning : odd) log(cat("warning: ", warning));
+    for (const std::string& warning : found) log(cat("warning: ", warning));
     if (!resumed) return;
+    for (const std::string& warning : resumed->warnings) log(cat("warning: ", warning));
     for (const std::string& note : resumed->notes) log(cat("note: ", note));
   };
   callbacks = &all;
-  TrainResult result = loop->run(all);
+  TrainResult result;
+  try {
+    result = loop->run(all);
+  } catch (...) {
+    if (checkpoints) checkpoints->end();
+    throw;
+  }
   if (resumed) result.resumed = resumed->step;
-  if (checkpoints) result.checkpoints = checkpoints->summary();
+  if (!checkpoints) return result;
+  result.checkpoints = checkpoints->summary();
+  checkpoints->end();
   return result;
 }
 

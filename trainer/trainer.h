@@ -87,7 +87,8 @@ struct ValidationProgress {
 struct ResumeReport {
   int64_t step = 0;  // the last one before the checkpoint
   std::string file;
-  std::vector<std::string> notes = {};  // what is different now, and allowed
+  std::vector<std::string> warnings = {};  // about newer checkpoints that cannot be used
+  std::vector<std::string> notes = {};     // what is different now, and allowed
 };
 
 // A checkpoint is on the disk, with everything up to `step`.
@@ -216,7 +217,7 @@ class MILLRACE_EXPORT Trainer {
   void checkpoint() noexcept;
   // A file to which the program appends while run() runs. Checkpoints record how long it is between two steps, and
   // resume() cuts it to the length on record, so nothing is in it twice or missing. What was appended must have reached
-  // the system (fflush) when a callback returns. Call it before resume(), for several files always in the same order.
+  // the system (fflush) when a callback returns. Call it before resume().
   void appends_to(const std::string& path);
 
   // Trains until the data end, train.steps are done, validation.patience has run out or stop() is called; then saves

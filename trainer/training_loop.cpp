@@ -40,7 +40,7 @@ TrainResult TrainingLoop::run(const TrainCallbacks& callbacks) {
 }
 
 void TrainingLoop::begin(const TrainCallbacks& given) {
-  if (begun_) throw InternalError("a trainer runs once", {}, "make another one from the same configuration");
+  require_first_run();
   begun_ = true;
   callbacks_ = given;
   if (callbacks_.on_start) {
@@ -54,6 +54,10 @@ void TrainingLoop::begin(const TrainCallbacks& given) {
   args_.step.prepare(args_.delivery.graph().output().batch_size);
   if (args_.validator) args_.validator->prepare();
   started_ = window_began_ = progress_shown_ = Clock::now();
+}
+
+void TrainingLoop::require_first_run() const {
+  if (begun_) throw InternalError("a trainer runs once", {}, "make another one from the same configuration");
 }
 
 const RowBlock* TrainingLoop::next_batch() {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/delivery/delivery_options.h"
 #include "millrace/trainer/input/build_input.h"
 #include "millrace/trainer/input/op_list.h"
 
@@ -31,6 +34,15 @@ bool is_allowed(const Spec& config, const Catalog& catalog, const std::string& s
   } catch (const ConfigError&) {
     return false;
   }
+}
+
+// All that train on every batch.
+std::vector<std::pair<std::string, DeliveryKind>> deliveries() {
+  std::vector<std::pair<std::string, DeliveryKind>> out;
+  for (const auto& [name, kind] : EnumNames<DeliveryKind>::kNames) {
+    if (kind != DeliveryKind::automatic && kind != DeliveryKind::constant) out.emplace_back(name, kind);
+  }
+  return out;
 }
 
 }  // namespace
@@ -63,13 +75,13 @@ Variations::Variations(const Spec& config, const Catalog& catalog, int available
 }
 
 Variation Variations::draw(Draws& draws) const {
-  // All but `constant`, which trains on one batch.
-  static const std::vector<std::string> kDeliveries = {"native", "queue", "staging", "feed"};
   Variation out;
   out.threads = 1 + static_cast<int>(draws.below(static_cast<uint64_t>(most_threads_)));
-  out.delivery = draws.of(kDeliveries);
+  static const auto kDeliveries = deliveries();
+  const auto& [name, kind] = draws.of(kDeliveries);
+  out.delivery = name;
   out.settings.push_back(cat("threads=", out.threads));
-  const bool has_queue = out.delivery == "queue" || out.delivery == "staging";
+  const bool has_queue = DeliveryOptions{.kind = kind}.has_queue();
   out.settings.push_back(has_queue ? cat("delivery={kind: ", out.delivery, ", capacity: ", 1 + draws.below(6), '}')
                                    : cat("delivery=", out.delivery));
   for (const Knob& knob : knobs_) out.settings.push_back(cat(knob.key, '=', draws.of(knob.values)));

@@ -325,11 +325,11 @@ uint64_t InputGraph::memory_bound(int threads) const {
   return bytes + (1 + spare_blocks(impl_->batch_links)) * static_cast<uint64_t>(batch_size) * row_bytes;
 }
 
-// A buffer has memory for its rows and their ids.
+// A window has memory for its rows and their ids.
 uint64_t InputGraph::state_bound() const {
   uint64_t rows = 0;
   for (const GraphNode& node : impl_->nodes) {
-    if (node.row_buffer == nullptr && node.batch_buffer == nullptr) continue;
+    if (node.batch_buffer == nullptr) continue;
     rows += attributed(*node.op, &Op::memory_bound) / (node.output.rows.row_bytes() + sizeof(RowId));
   }
   return rows * kSavedIdBytes;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -50,17 +49,14 @@ std::vector<std::string> names_in(const std::string& folder) {
   return out;
 }
 
-// The process that began to write a checkpoint into a file of this name, if that is one.
-std::optional<pid_t> writer_of(const std::string& name) {
+// Whether somebody began to write a checkpoint into a file of this name.
+bool is_temporary(const std::string& name) {
   static constexpr std::string_view kEnd = ".safetensors";
   const size_t end = name.find(kEnd);
-  if (end == name.npos) return {};
+  if (end == name.npos) return false;
   const std::string checkpoint = name.substr(0, end + kEnd.size());
-  return step_of_name(checkpoint) ? writer_of_temporary(name, checkpoint) : std::nullopt;
+  return step_of_name(checkpoint) && writer_of_temporary(name, checkpoint);
 }
-
-// Whether it may still be writing. This process is not: it has just taken the lock.
-bool is_alive(pid_t process) { return process != ::getpid() && (::kill(process, 0) == 0 || errno == EPERM); }
 
 // Whether a checkpoint that fails so says nothing about the others.
 bool is_of_one_file(ErrorKind kind) {
@@ -90,10 +86,10 @@ CheckpointFolder::CheckpointFolder(std::string path, FileCalls& calls)
   }
 }
 
+// Nobody writes here now but the holder of the lock, which this one has just become.
 void CheckpointFolder::remove_left_overs() {
   for (const std::string& name : names_in(path_)) {
-    const std::optional<pid_t> writer = writer_of(name);
-    if (!writer || is_alive(*writer)) continue;
+    if (!is_temporary(name)) continue;
     const std::string file = (fs::path(path_) / name).string();
     if (calls_.unlink(file) != 0 && errno != ENOENT) {
       warnings_.push_back(cat(file, ": a killed program left it, and it cannot be removed: ", errno_text(errno)));
@@ -101,13 +97,14 @@ void CheckpointFolder::remove_left_overs() {
   }
 }
 
-std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& warnings) {
+std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& warnings, const Check& check) {
   std::vector<ListedCheckpoint> listed = list();
   std::vector<std::string> failures;
   for (; !listed.empty(); listed.pop_back()) {
     const std::string& file = listed.back().path;
     try {
       Checkpoint found = read_checkpoint(file);
+      if (check) check(found);
       for (const std::string& failure : failures) warnings.push_back(cat(failure, "; going on from ", file));
       return found;
     } catch (const Error& error) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,7 +49,9 @@ class CheckpointFolder {
   // The checkpoint of the largest step among those that are whole; empty if there is none at all. `warnings` gets one
   // that names both for each that cannot be used and has a larger step. Throws DataError if there are some, but none
   // can be used; ConfigError if one that is whole has a format that this version does not read.
-  std::optional<Checkpoint> newest(std::vector<std::string>& warnings);
+  // `check`, if given, looks at one that is whole, and throws DataError if it cannot be used all the same.
+  using Check = std::function<void(const Checkpoint&)>;
+  std::optional<Checkpoint> newest(std::vector<std::string>& warnings, const Check& check = {});
 
   struct Written {
     std::string path;

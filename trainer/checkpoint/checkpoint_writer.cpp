@@ -15,7 +15,7 @@ namespace millrace {
 
 namespace {
 
-// What any descriptor wrote into a file, the file's synchronisation has on the disk.
+// Brings a file to the disk, whoever wrote it.
 void sync_file(const std::string& path, FileCalls& calls) {
   const Descriptor file = calls.open(path, O_RDONLY);
   if (!file && errno == ENOENT) return;
@@ -23,6 +23,14 @@ void sync_file(const std::string& path, FileCalls& calls) {
 }
 
 }  // namespace
+
+std::string text_of_failure(std::exception_ptr failure) {
+  try {
+    std::rethrow_exception(as_error(std::move(failure), "writing a checkpoint"));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
 
 CheckpointWriter::CheckpointWriter(CheckpointFolder& folder, size_t keep, Trace* trace)
     : folder_(folder), keep_(keep), trace_(trace) {
@@ -92,11 +100,7 @@ CheckpointOutcome CheckpointWriter::write_now(const CheckpointJob& job) {
     out.path = std::move(written.path);
     out.warnings = std::move(written.warnings);
   } catch (...) {
-    try {
-      std::rethrow_exception(as_error(std::current_exception(), "writing a checkpoint"));
-    } catch (const Error& error) {
-      out.failure = error.what();
-    }
+    out.failure = text_of_failure(std::current_exception());
   }
   out.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return out;

@@ -10,6 +10,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <string>
 #include <thread>
@@ -34,6 +35,9 @@ struct CheckpointOutcome {
   std::vector<std::string> warnings;
   double seconds = 0;
 };
+
+// What a message says of an exception.
+std::string text_of_failure(std::exception_ptr failure);
 
 class CheckpointWriter {
  public:

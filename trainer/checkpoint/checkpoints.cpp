@@ -1,13 +1,10 @@
 #include "millrace/trainer/checkpoint/checkpoints.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -16,67 +13,65 @@
 #include "millrace/core/event.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
+#include "millrace/trainer/checkpoint/appended_files.h"
 #include "millrace/trainer/checkpoint/checkpoint_folder.h"
 #include "millrace/trainer/checkpoint/checkpoint_writer.h"
 #include "millrace/trainer/checkpoint/config_differences.h"
+#include "millrace/trainer/files/files_in_use.h"
 #include "millrace/trainer/files/saved_model.h"
 
 namespace millrace {
 
 namespace {
 
-// Names in the numbers.
-constexpr const char* kFiles = "files";
-constexpr const char* kBytes = "bytes";
-
-// Of a regular file; empty if there is none.
-std::optional<uint64_t> bytes_of_file(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  return static_cast<uint64_t>(status.st_size);
-}
+constexpr const char* kFiles = "files";  // in the numbers
 
 class FolderCheckpoints final : public Checkpoints {
  public:
   explicit FolderCheckpoints(const CheckpointsArgs& args);
 
   std::optional<ResumeReport> resume(const std::string& file) override;
-  void appends_to(const std::string& path) override { appended_.push_back(path); }
+  void appends_to(const std::string& path) override { appended_.add(path); }
   void ask() noexcept override { asked_.store(true); }
   std::vector<std::string> begin() override;
   bool at_border(int64_t step, bool last) override;
+  void end() override;
   const CheckpointSummary& summary() const override { return summary_; }
   uint64_t memory_bound() const override;
 
  private:
   CheckpointFolder& folder();
-  void cut_files(const State& numbers) const;
+  std::optional<Checkpoint> newest(std::vector<std::string>& warnings);
+  Checkpoint given(const std::string& file);
+  void check(const Checkpoint& checkpoint) const;
+  void go_on(const Checkpoint& from, ResumeReport& report);
   bool is_due(int64_t step);
-  void take(int64_t step);
+  void begin_one(int64_t step);
   void copy(CheckpointJob& job);
-  void collect();
+  void finish();
+  void look();
+  void fail(int64_t step, const std::string& why);
 
   const CheckpointsArgs args_;
   const CheckpointOptions& options_;
   Trace* const trace_;  // may be null
-  TrainingState state_;
-  std::vector<std::string> appended_;
+  const TrainingState state_;
+  const Fingerprint fingerprint_;
+  AppendedFiles appended_;
   std::optional<CheckpointFolder> folder_;
-  std::vector<std::string> warnings_;
-  bool resumed_ = false;
+  bool tried_ = false, resumed_ = false;  // resume() was called, and returned
   std::atomic<bool> asked_{false};
 
   // Made by begin().
-  Fingerprint fingerprint_;
   Memory copy_;                  // of all tensors
   std::optional<Context> side_;  // of a device: copies while the host goes on
   std::optional<Event> ready_, copied_;
   std::optional<CheckpointWriter> writer_;
 
-  Clock::time_point taken_at_;
-  int64_t on_record_ = 0;  // the step of the newest checkpoint on the disk; 0, where there is nothing to lose
+  Clock::time_point due_at_;  // when one was due last, or begun
+  int64_t on_record_ = 0;     // the step of the newest checkpoint on the disk; 0, where there is nothing to lose
   int64_t being_written_ = -1;
-  bool waits_ = false;  // one fell due while another was being written
+  bool overdue_ = false;  // one fell due while another was being written
   CheckpointSummary summary_;
 };
 
@@ -98,48 +93,70 @@ uint64_t FolderCheckpoints::memory_bound() const {
 }
 
 std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
-  if (std::exchange(resumed_, true)) throw InternalError("a training is resumed once");
-  ResumeReport report;
-  CheckpointFolder& own = folder();
-  std::optional<Checkpoint> found = file.empty() ? own.newest(warnings_) : read_checkpoint(file);
-  if (!found) return {};
-  report.step = static_cast<int64_t>(found->step);
-  report.file = found->file.path();
-  report.notes = compare_configs(saved_config(found->file), args_.config, args_.catalog);
-  if (std::string note = difference(found->fingerprint, fingerprint_); !note.empty()) {
+  if (std::exchange(tried_, true)) throw InternalError("a training is resumed once");
+  try {
+    ResumeReport report;
+    const std::optional<Checkpoint> found = file.empty() ? newest(report.warnings) : given(file);
+    if (found) go_on(*found, report);
+    resumed_ = true;
+    return found ? std::optional(std::move(report)) : std::nullopt;
+  } catch (...) {
+    folder_.reset();
+    throw;
+  }
+}
+
+// One that cannot be gone on from is passed over, as a damaged one is.
+std::optional<Checkpoint> FolderCheckpoints::newest(std::vector<std::string>& warnings) {
+  return folder().newest(warnings, [this](const Checkpoint& one) { check(one); });
+}
+
+// A checkpoint that the user names.
+Checkpoint FolderCheckpoints::given(const std::string& file) {
+  const std::vector<ListedCheckpoint> own = folder().list();
+  const auto is_it = [&](const ListedCheckpoint& one) { return same_file(one.path, file); };
+  if (!own.empty() && std::ranges::none_of(own, is_it)) {
+    throw args_.config.node("checkpoint")
+        .error(cat(quote(options_.dir, 4096), " holds checkpoints of a training, and ", quote(file, 4096),
+                   " is not one of them"),
+               "choose another folder");
+  }
+  Checkpoint found = read_checkpoint(file);
+  check(found);
+  return found;
+}
+
+// Throws DataError.
+void FolderCheckpoints::check(const Checkpoint& checkpoint) const {
+  const auto steps = checkpoint.numbers.scope("loop").count("steps");
+  if (steps != checkpoint.step) {
+    throw DataError(cat("its state is of step ", steps, ", it says step ", checkpoint.step),
+                    {checkpoint.file.path(), 0, 0});
+  }
+  appended_.check(checkpoint.numbers.scope(kFiles));
+}
+
+void FolderCheckpoints::go_on(const Checkpoint& from, ResumeReport& report) {
+  report.step = static_cast<int64_t>(from.step);
+  report.file = from.file.path();
+  report.notes = compare_configs(saved_config(from.file), args_.config, args_.catalog);
+  if (std::string note = difference(from.fingerprint, fingerprint_); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
   try {
-    state_.restore(found->numbers, [&](const std::string& name) { return found->tensor(name); });
+    state_.restore(from.numbers, [&](const std::string& name) { return from.tensor(name); });
   } catch (Error& error) {
     error.add_context(report.file);
     throw;
   }
-  cut_files(found->numbers);
+  appended_.cut(from.numbers.scope(kFiles));
   on_record_ = report.step;
   summary_.file = report.file;
-  return report;
-}
-
-// Takes away what was appended after the checkpoint. A file that is not on record may be of somebody else.
-void FolderCheckpoints::cut_files(const State& numbers) const {
-  const State& files = numbers.scope(kFiles);
-  for (const std::string& path : appended_) {
-    const std::optional<uint64_t> now = bytes_of_file(path);
-    if (!now || !files.has(path)) continue;
-    const uint64_t saved = files.scope(path).count(kBytes);
-    if (*now < saved) {
-      throw DataError(cat("the file has ", *now, " bytes, but there were ", saved, " when the checkpoint was made"),
-                      {path}, "move it away to begin another one");
-    }
-    if (::truncate(path.c_str(), static_cast<off_t>(saved)) != 0) {
-      throw IoError(cat("cannot shorten the file to what it was: ", errno_text(errno)), {path});
-    }
-  }
 }
 
 std::vector<std::string> FolderCheckpoints::begin() {
-  if (!resumed_ && !folder().list().empty()) {
+  if (tried_ && !resumed_) throw InternalError("a training that could not be resumed cannot run", {}, "make another");
+  if (!tried_ && !folder().list().empty()) {
     throw args_.config.node("checkpoint")
         .error(cat(quote(options_.dir, 4096), " holds checkpoints of a training"),
                "go on from the newest with --resume, in a program with Trainer::resume(), or choose another folder");
@@ -152,67 +169,72 @@ std::vector<std::string> FolderCheckpoints::begin() {
     copied_.emplace(device);
   }
   writer_.emplace(folder(), static_cast<size_t>(options_.keep), trace_);
-  taken_at_ = Clock::now();
-  std::vector<std::string> out = folder().warnings();
-  out.insert(out.end(), warnings_.begin(), warnings_.end());
-  return out;
+  due_at_ = Clock::now();
+  return folder().warnings();
+}
+
+void FolderCheckpoints::end() {
+  writer_.reset();
+  if (side_) side_->drain();
+  copy_ = {};
+  folder_.reset();
 }
 
 bool FolderCheckpoints::is_due(int64_t step) {
   if (step == on_record_ || step == being_written_) return false;
   const bool asked = asked_.exchange(false);
-  if (options_.every && step % *options_.every == 0) return true;
-  if (asked) return true;
-  if (!options_.minutes) return false;
-  return std::chrono::duration<double>(Clock::now() - taken_at_).count() >= 60 * *options_.minutes;
+  const Clock::time_point now = options_.minutes ? Clock::now() : due_at_;
+  const bool by_time =
+      options_.minutes && std::chrono::duration<double>(now - due_at_).count() >= 60 * *options_.minutes;
+  if (by_time) due_at_ = now;
+  return asked || by_time || (options_.every && step % *options_.every == 0);
 }
 
 bool FolderCheckpoints::at_border(int64_t step, bool last) {
   if (last) {
-    writer_->wait();
-    collect();
-    if (step == on_record_) return true;
-    take(step);
-    writer_->wait();
-    collect();
+    finish();
+    if (step != on_record_) {
+      begin_one(step);
+      finish();
+    }
     return true;
   }
-  collect();
+  look();
   if (is_due(step)) {
     if (being_written_ >= 0) ++summary_.late;
-    waits_ = true;
+    overdue_ = true;
   }
-  if (waits_ && being_written_ < 0) take(step);
-  return step == on_record_;
+  if (overdue_ && being_written_ < 0) begin_one(step);
+  return step == on_record_ || step == being_written_;
+}
+
+void FolderCheckpoints::finish() {
+  writer_->wait();
+  look();
 }
 
 // Copies the training and has the copy written.
-void FolderCheckpoints::take(int64_t step) {
-  const Clock::time_point begin = taken_at_ = Clock::now();
+void FolderCheckpoints::begin_one(int64_t step) {
+  const Clock::time_point begin = due_at_ = Clock::now();
   const TraceRange range(trace_, "step", "checkpoint", begin);
-  waits_ = false;
+  overdue_ = false;
   try {
     CheckpointJob job{.parts = {.step = static_cast<uint64_t>(step),
-                                .metadata = args_.metadata,
+                                .metadata = args_.metadata(),
                                 .tensors = {},
                                 .numbers = state_.numbers(),
                                 .fingerprint = fingerprint_},
                       .synced = args_.written,
                       .copied = copied_ ? &*copied_ : nullptr};
     if (step > 0) job.parts.loss = args_.loss();
-    set_optimizer_counts(job.parts.metadata, args_.optimizer());
-    State& files = job.parts.numbers.scope(kFiles);
-    for (const std::string& path : appended_) {
-      files.scope(path).set(kBytes, bytes_of_file(path).value_or(0));
-      job.synced.push_back(path);
-    }
+    if (step > 0) job.parts.loss = args_.loss();
+    for (std::string& path : appended_.present()) job.synced.push_back(std::move(path));
+    appended_.record(job.parts.numbers.scope(kFiles));
     copy(job);
     being_written_ = step;
     writer_->write(std::move(job));
-  } catch (const Error& error) {
-    ++summary_.failed;
-    summary_.failure = error.what();
-    args_.on_warning(cat("the checkpoint of step ", step, " was not written: ", error.what()));
+  } catch (...) {
+    fail(step, text_of_failure(std::current_exception()));
   }
   summary_.copy_seconds += std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -241,23 +263,24 @@ void FolderCheckpoints::copy(CheckpointJob& job) {
 }
 
 // Tells of a checkpoint that was being written, if it is not any more.
-void FolderCheckpoints::collect() {
+void FolderCheckpoints::look() {
   if (being_written_ < 0) return;
   std::optional<CheckpointOutcome> outcome = writer_->outcome();
   if (!outcome) return;
   const int64_t step = std::exchange(being_written_, -1);
   summary_.write_seconds += outcome->seconds;
   for (const std::string& warning : outcome->warnings) args_.on_warning(warning);
-  if (outcome->failure.empty()) {
-    ++summary_.written;
-    on_record_ = step;
-    summary_.file = outcome->path;
-    args_.on_written({.step = step, .file = outcome->path});
-  } else {
-    ++summary_.failed;
-    summary_.failure = outcome->failure;
-    args_.on_warning(cat("the checkpoint of step ", step, " was not written: ", outcome->failure));
-  }
+  if (!outcome->failure.empty()) return fail(step, outcome->failure);
+  ++summary_.written;
+  on_record_ = step;
+  summary_.file = outcome->path;
+  args_.on_written({.step = step, .file = outcome->path});
+}
+
+void FolderCheckpoints::fail(int64_t step, const std::string& why) {
+  ++summary_.failed;
+  summary_.failure = why;
+  args_.on_warning(cat("the checkpoint of step ", step, " was not written: ", why));
 }
 
 }  // namespace
@@ -265,7 +288,5 @@ void FolderCheckpoints::collect() {
 std::unique_ptr<Checkpoints> Checkpoints::make(const CheckpointsArgs& args) {
   return std::make_unique<FolderCheckpoints>(args);
 }
-
-bool Checkpoints::any_in(const std::string& folder) { return !list_checkpoints(folder).empty(); }
 
 }  // namespace millrace

@@ -1,9 +1,10 @@
 // Checkpoints: what a training does with its key `checkpoint`: goes on from one, writes one whenever one is due.
 //
-//   const auto checkpoints = Checkpoints::make({.options = *config.checkpoint, ..});
+//   const auto checkpoints = Checkpoints::make({.config = config, ..});
 //   if (auto report = checkpoints->resume("")) ...              // before the first step
 //   checkpoints->begin();
 //   checkpoints->at_border(step, false);                        // between two steps
+//   checkpoints->end();
 //
 // A step waits until its values are copied; a thread of its own then writes the copy. Steps at which nothing is due
 // cost next to nothing. Nothing that fails while the training runs ends it: that is told and counted.
@@ -37,11 +38,11 @@ struct CheckpointsArgs {
   const Catalog& catalog;
   Context& context;
   TrainingStateArgs parts;
-  ModelMetadata metadata;  // of a saved model, with the whole configuration and the optimizer
-  std::function<OptimizerState()> optimizer;
+  // The metadata of a saved model, with the whole configuration and the optimizer's counts.
+  std::function<ModelMetadata()> metadata;
   std::function<double()> loss;  // as a report says it; only called after a step
-  std::vector<std::string> written =
-      {};                // files of the input, to be on the disk before a checkpoint that counts their lines
+  // Files of the input, to be on the disk before a checkpoint that counts their lines.
+  std::vector<std::string> written = {};
   CudaNeeds needs = {};  // of the model
   FileCalls& calls = FileCalls::system();
   // Called by at_border().
@@ -52,8 +53,6 @@ struct CheckpointsArgs {
 class Checkpoints {
  public:
   static std::unique_ptr<Checkpoints> make(const CheckpointsArgs& args);
-  // Whether the folder holds files that are called like checkpoints.
-  static bool any_in(const std::string& folder);
   virtual ~Checkpoints() = default;
 
   // See Trainer.
@@ -65,9 +64,10 @@ class Checkpoints {
   // Returns warnings.
   virtual std::vector<std::string> begin() = 0;
   // After `step` and before the next one. `last`: no other step follows; then it returns when the checkpoint is on the
-  // disk. Returns whether nothing would be lost if the training ended here.
+  // disk. Returns whether what was learned so far is in a checkpoint, or will be.
   virtual bool at_border(int64_t step, bool last) = 0;
-  // Of what was done so far.
+  // Waits for what is being written, and gives the folder back; nothing but summary() may follow.
+  virtual void end() = 0;
   virtual const CheckpointSummary& summary() const = 0;
   // An upper bound of the bytes of the copy.
   virtual uint64_t memory_bound() const = 0;

@@ -170,8 +170,7 @@ void Scores::save(State& state) const {
 void Scores::restore(const State& state) {
   weighted_loss_ = state.real("loss");
   weight_ = state.real("weight");
-  constexpr auto kAny = static_cast<int64_t>(State::kMostCount);
-  batches_ = state.count<int64_t>("batches", args_.batches > 0 ? args_.batches : kAny);
+  batches_ = state.count<int64_t>("batches", static_cast<int64_t>(State::kMostCount));
   const State& metrics = state.scope("metrics");
   for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->restore(metrics.scope(values_[i].first)); });
 }

@@ -143,7 +143,6 @@ class OpenTraining {
 
   // What Checkpoints need of it.
   CheckpointsArgs checkpoints_args(FileCalls& calls = FileCalls::system()) {
-    const OptimizerState optimizer{.kind = "adam", .steps = 0, .updates = 0, .slots = {}};
     return {.config = config_,
             .catalog = catalog_,
             .context = context_,
@@ -152,8 +151,7 @@ class OpenTraining {
                       .loop = *loop_,
                       .delivery = *delivery_,
                       .validation = validation_.get()},
-            .metadata = saved_metadata({.config = config_.resolved, .optimizer = &optimizer}),
-            .optimizer = [optimizer] { return optimizer; },
+            .metadata = [this] { return saved_metadata({.config = config_.resolved}); },
             .loss = [this] { return step_->loss(); },
             .calls = calls,
             .on_written = [this](const CheckpointReport& report) { tell(cat("written: step ", report.step)); },
