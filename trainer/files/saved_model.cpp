@@ -242,7 +242,8 @@ bool is_of_training(std::string_view tensor) {
 }
 
 void check_format(const ModelFile& file) {
-  const auto found = file.metadata().find(std::string(kSealFormatKey));
+  const auto found = file.metadata().find(std::string(kSealFormatKey)), format = file.metadata().find("format");
+  if (format == file.metadata().end() || format->second != "millrace") return;  // of another program
   if (found == file.metadata().end() || found->second == kCheckpointFormat) return;
   const auto writer = file.metadata().find(kVersionKey);
   throw ConfigError(cat("a checkpoint of format ", quote(found->second), ", and version ", version(), " reads format ",
