@@ -16,8 +16,8 @@ void train(std::vector<std::string> settings) {
   settings.push_back("checkpoint={dir: checkpoints, every: 10}");
   millrace::Trainer trainer = millrace::Trainer::from_file("embed.yaml", settings);
   trainer.appends_to("losses.txt");
-  trainer.resume();
-  std::ofstream losses("losses.txt", std::ios::app);
+  const bool resumed = trainer.resume().has_value();
+  std::ofstream losses("losses.txt", resumed ? std::ios::app : std::ios::trunc);
 
   millrace::TrainCallbacks callbacks;
   callbacks.on_resume = [](const auto& report) { std::cout << "goes on after step " << report.step << '\n'; };
