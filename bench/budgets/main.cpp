@@ -79,6 +79,7 @@ int run(const Options& options) {
   add_step_budgets(budgets);
   add_predict_budgets(budgets);
   add_program_budgets(budgets);
+  add_checkpoint_budgets(budgets);
   std::printf("| %-23s | %-72s | %7s | %8s | %5s | %s |\n|---|---|---|---|---|---|\n", "budget", "what", "limit",
               "measured", "noise", "verdict");
   std::vector<Result> results;

@@ -1,0 +1,93 @@
+// What checkpoints cost the training that they are made of: the clock on the wall of whole trainings with and without
+// them, and how long steps wait for the copy.
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/budgets/budget.h"
+#include "bench/budgets/data.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/trainer.h"
+
+namespace millrace::bench {
+
+namespace {
+
+struct Trained {
+  std::string config;
+  int every = 0;  // steps from one checkpoint to the next
+};
+
+Trained notebook(const Setting& setting) {
+  return {cat("seed: 23\nthreads: 2\ninput:\n  - filename_queue: {files: \"", data_file(setting.folder),
+              "\", epochs: 10}\n  - csv_reader\n"
+              "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
+              "  - shuffle_batch: {batch_size: 23, capacity: 79, min_after_dequeue: 10, threads: 2}\n"
+              "model:\n  - dense: {units: 1024, activation: relu}\n  - dense: {units: 1}\n"
+              "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.1}}\n"
+              "train: {steps: 1001}\n"),
+          200};
+}
+
+Trained lenet(const Setting&) {
+  return {
+      "seed: 1\nthreads: 2\ninput:\n  - synthetic: {task: sum, features: 784}\n"
+      "  - shuffle_batch: {batch_size: 64, capacity: 2112, min_after_dequeue: 2048}\n"
+      "model:\n  - reshape: [1, 28, 28]\n  - conv2d: {filters: 20, kernel: 5}\n  - max_pool: {size: 2}\n"
+      "  - conv2d: {filters: 50, kernel: 5}\n  - max_pool: {size: 2}\n  - flatten\n"
+      "  - dense: {units: 500, activation: relu}\n  - dense: {units: 1}\n"
+      "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.01, momentum: 0.9}}\n"
+      "train: {steps: 101}\n",
+      10};
+}
+
+TrainResult train(const Setting& setting, const Trained& training, bool saves, const std::string& more = "") {
+  const std::string folder = setting.folder + "/checkpoints";
+  std::filesystem::remove_all(folder);
+  std::string config = training.config + more;
+  if (saves) config += cat("checkpoint: {dir: \"", folder, "\", every: ", training.every, "}\n");
+  return Trainer::from_string(config, "budget.yaml").run();
+}
+
+// With the last checkpoint, for which the end of the training waits.
+Ratio with_checkpoints(const Setting& setting, const Trained& training, const std::string& more = "") {
+  return compare(
+      setting.rounds, [&] { return train(setting, training, false, more).seconds; },
+      [&] { return train(setting, training, true, more).seconds; });
+}
+
+// Seconds of one copy of so many bytes, from where they were not just now.
+double memcpy_seconds(size_t bytes) {
+  std::vector<char> from(bytes, 1), to(bytes, 2);
+  std::vector<double> rounds;
+  for (int i = 0; i < 21; ++i) {
+    std::fill(from.begin(), from.end(), static_cast<char>(i));
+    rounds.push_back(timed(wall_seconds, [&] { std::memcpy(to.data(), from.data(), bytes); }));
+  }
+  return median(rounds);
+}
+
+Ratio of_copy(const Setting& setting) {
+  const Trained training = notebook(setting);
+  return median_of(setting.rounds, [&] {
+    const CheckpointSummary made = train(setting, training, true).checkpoints;
+    return made.copy_seconds / static_cast<double>(made.written) / memcpy_seconds(made.bytes);
+  });
+}
+
+}  // namespace
+
+void add_checkpoint_budgets(Budgets& out) {
+  out.push_back({"checkpoint/notebook", "the notebook's training, every 200 steps, over none", 1.03, false,
+                 [](const Setting& setting) { return with_checkpoints(setting, notebook(setting)); }});
+  out.push_back({"checkpoint/notebook/queue", "the same with delivery queue", 1.03, false, [](const Setting& setting) {
+                   return with_checkpoints(setting, notebook(setting), "delivery: queue\n");
+                 }});
+  out.push_back({"checkpoint/lenet", "LeNet at batch 64, every 10 steps, over none", 1.03, false,
+                 [](const Setting& setting) { return with_checkpoints(setting, lenet(setting)); }});
+  out.push_back({"checkpoint/copy", "what a step waits, over a memcpy of the same bytes", 1.5, false, of_copy});
+}
+
+}  // namespace millrace::bench
