@@ -11,7 +11,10 @@ namespace millrace::cli {
 
 namespace {
 
+// Steps between reports of a window: several, so that checkpoints come within it.
 constexpr int64_t kWindow = 3;
+// More would fill disks.
+constexpr int64_t kMostReports = 100000;
 
 // Whether the map of options at the top-level key `key` knows `option`.
 bool knows(std::string_view key, std::string_view option) {
@@ -28,6 +31,12 @@ bool knows(std::string_view key, std::string_view option) {
 const Spec* find(const Spec& config, std::string_view key, std::string_view option) {
   const Spec* node = config.find(key);
   return node != nullptr && node->is_map() ? node->find(option) : nullptr;
+}
+
+int64_t steps_of_a_report(const Spec& config) {
+  const Spec *over = find(config, "train", "report_over"), *steps = find(config, "train", "steps");
+  const int64_t least = over != nullptr && over->as_string() == "window" ? kWindow : 1;
+  return std::max(least, steps != nullptr ? steps->as_int() / kMostReports : 0);
 }
 
 // The files that ops of the list at `path` write, if the configuration has any.
@@ -60,9 +69,7 @@ Redirections redirected_to(const std::string& folder, const Spec& config, const 
     out.line_files.emplace_back("log.jsonl");
     out.settings.push_back(cat("log={json: ", json_string(cat(folder, "/log.jsonl")), '}'));
   }
-  // Every step is reported. A window has several, so that checkpoints come within it.
-  const Spec* over = find(config, "train", "report_over");
-  out.settings.push_back(cat("train.log_every=", over != nullptr && over->as_string() == "window" ? kWindow : 1));
+  out.settings.push_back(cat("train.log_every=", steps_of_a_report(config)));
   redirect_ops(*config.find("input"), "input", catalog, folder, out);
   if (const Spec* list = find(config, "validation", "input")) {
     redirect_ops(*list, "validation.input", catalog, folder, out);

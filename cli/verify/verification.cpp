@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 // About so many checkpoints in a training.
 constexpr int64_t kCheckpoints = 30;
 constexpr const char *kReferenceName = "uninterrupted", *kLogName = "log.jsonl";
-// Of what a training said, and of the last one that ended, in its folder.
-constexpr const char *kEventsName = "events.jsonl", *kErrorsName = "errors.txt";
+// What the last training in a folder wrote to standard error.
+constexpr const char* kErrorsName = "errors.txt";
 
 double seconds_since(Clock::time_point start) { return 1e-9 * static_cast<double>(nanoseconds_since(start)); }
 Clock::duration duration_of(double seconds) {
@@ -115,17 +115,16 @@ class Verification {
     constexpr std::string_view kWhat = "training without interruption";
     constexpr double kTellSeconds = 0.1;
     options_.tell(kWhat, {});
+    (void)read_config(config_, catalog_);
     reference_folder_ = folder_.make(kReferenceName);
     const Redirections files = redirected_to(reference_folder_, config_, catalog_, {});
     check(config_, catalog_, files);
     ChildProcess child({.words = words(files.settings), .error_file = cat(reference_folder_, '/', kErrorsName)});
     const Clock::time_point begin = Clock::now();
-    std::ofstream events(cat(reference_folder_, '/', kEventsName));
     std::string line, last;
     double told = 0;
     ChildProcess::Got got;
     while ((got = child.next_line(line, Clock::time_point::max())) == ChildProcess::Got::line) {
-      events << line << '\n';
       const TrainingEvent event = read_event(line);
       const double now = seconds_since(begin);
       reference_.add(event, now);
@@ -210,7 +209,6 @@ class Verification {
     const Clock::time_point begin = Clock::now();
     Clock::time_point until = Clock::time_point::max();
     if (attempt.kill.when == PlannedKill::When::starting) until = begin + duration_of(attempt.kill.seconds);
-    std::ofstream events(cat(attempt.folder, '/', kEventsName), std::ios::app);
     std::string line;
     for (;;) {
       switch (child.next_line(line, until)) {
@@ -228,7 +226,6 @@ class Verification {
           continue;
         case ChildProcess::Got::line: break;
       }
-      events << line << '\n';
       attempt.line = line;
       if (!take(attempt, read_event(line))) return Outcome::differs;
       if (attempt.step > 0 && attempt.kill.when == PlannedKill::When::training) until = time_to_kill(attempt);

@@ -63,5 +63,13 @@ TEST(Redirections, MakeWindowsOfSeveralSteps) {
   EXPECT_EQ(changed(config, redirected_to("/tmp/a", config, Catalog::builtin(), 1)).train.log_every, 3);
 }
 
+TEST(Redirections, ReportLessOfVeryManySteps) {
+  Spec config = parse_yaml(kConfig, "c.yaml");
+  apply_override(config, "train.steps=99999");
+  EXPECT_EQ(changed(config, redirected_to("/tmp/a", config, Catalog::builtin(), 1)).train.log_every, 1);
+  apply_override(config, "train.steps=1000000");
+  EXPECT_EQ(changed(config, redirected_to("/tmp/a", config, Catalog::builtin(), 1)).train.log_every, 10);
+}
+
 }  // namespace
 }  // namespace millrace::cli

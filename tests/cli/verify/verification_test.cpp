@@ -37,6 +37,7 @@ TEST(Verification, NeedsADeliveryThatGoesOn) {
 }
 
 TEST(Verification, NeedsAConfigurationThatIsRight) {
+  EXPECT_NE(refusal({"input=null"}).find("input"), std::string::npos);
   EXPECT_NE(refusal({"train.stepz=5"}).find("stepz"), std::string::npos);
 }
 
