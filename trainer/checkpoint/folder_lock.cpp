@@ -1,12 +1,18 @@
 #include "millrace/trainer/checkpoint/folder_lock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -16,6 +22,8 @@ namespace millrace {
 namespace {
 
 constexpr const char* kLockName = "checkpoint.lock";
+constexpr int kEndingMs = 30000;  // for a process that was killed
+constexpr int kMomentMs = 200;    // for one that shows no sign of it
 
 // The errno of the failure; 0 if the lock was taken.
 int take_lock(const Descriptor& file) {
@@ -40,6 +48,38 @@ std::string holder_of(const Descriptor& file) {
   return text.substr(0, text.find('\n'));
 }
 
+std::optional<pid_t> process_here(const std::string& holder) {
+  const std::string here = host_name() + ' ';
+  pid_t process = 0;
+  const char* const end = holder.data() + holder.size();
+  if (!holder.starts_with(here) || std::from_chars(holder.data() + here.size(), end, process).ptr != end) return {};
+  return process;
+}
+
+// Whether the process was killed, and maybe gives its memory back already.
+bool is_ending(pid_t process) {
+  constexpr uint64_t kKill = uint64_t{1} << (SIGKILL - 1);
+  std::ifstream status(cat("/proc/", process, "/status"));
+  bool has_memory = false;
+  for (std::string line; std::getline(status, line);) {
+    has_memory |= line.starts_with("VmSize:");
+    const bool pending = line.starts_with("SigPnd:") || line.starts_with("ShdPnd:");
+    if (pending && (std::strtoull(line.c_str() + 7, nullptr, 16) & kKill) != 0) return true;
+  }
+  return !has_memory;
+}
+
+// A process that was killed has the lock until what it was writing is on the disk. Waits for that; returns false if the
+// process does not end.
+bool ended(const std::string& holder) {
+  const std::optional<pid_t> process = process_here(holder);
+  if (!process || *process == ::getpid()) return false;
+  const Descriptor end(static_cast<int>(::syscall(SYS_pidfd_open, *process, 0)));
+  if (!end) return errno == ESRCH;
+  pollfd wait{end.get(), POLLIN, 0};
+  return ::poll(&wait, 1, is_ending(*process) ? kEndingMs : kMomentMs) > 0;
+}
+
 ConfigError held_by_another(const std::string& folder, const std::string& holder) {
   const size_t blank = holder.find(' ');
   const std::string who = blank == holder.npos ? std::string()
@@ -55,7 +95,9 @@ FolderLock::FolderLock(const std::string& folder, FileCalls& calls) {
   const std::string path = (std::filesystem::path(folder) / kLockName).string();
   file_ = calls.open(path, O_RDWR | O_CREAT);
   if (!file_) throw IoError(cat("cannot write: ", errno_text(errno)), {path, 0, 0});
-  switch (const int code = take_lock(file_)) {
+  int code = take_lock(file_);
+  if (code == EWOULDBLOCK && ended(holder_of(file_))) code = take_lock(file_);
+  switch (code) {
     case 0: break;
     case EWOULDBLOCK: throw held_by_another(folder, holder_of(file_));
     case ENOLCK:

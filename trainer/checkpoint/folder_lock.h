@@ -13,7 +13,8 @@ namespace millrace {
 
 class FolderLock {
  public:
-  // Throws ConfigError, which names the host and the process, if somebody else has the lock; IoError.
+  // Throws ConfigError, which names the host and the process, if somebody else has the lock; IoError. A process of this
+  // machine that was killed, but has not ended yet, is waited for.
   FolderLock(const std::string& folder, FileCalls& calls);
 
   // False if the folder's file system knows no locks: nobody can tell then who else is there.

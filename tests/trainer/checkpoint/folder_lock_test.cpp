@@ -1,11 +1,15 @@
 #include "millrace/trainer/checkpoint/folder_lock.h"
 
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -54,6 +58,38 @@ TEST(FolderLock, EndsWithItsProcess) {
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_TRUE(std::filesystem::exists(folder.path("checkpoint.lock")));
   EXPECT_NO_THROW(FolderLock(folder.path(), FileCalls::system()));
+}
+
+// Killed, but kept by a call of the system: its main thread is gone, another one is not.
+TEST(FolderLock, WaitsForAProcessThatIsEnding) {
+  const TempFolder folder;
+  int locked[2], goes_on[2];
+  ASSERT_EQ(::pipe(locked), 0);
+  ASSERT_EQ(::pipe(goes_on), 0);
+  const pid_t process = ::fork();
+  ASSERT_GE(process, 0);
+  if (process == 0) {
+    ::close(goes_on[1]);
+    const FolderLock lock(folder.path(), FileCalls::system());
+    std::thread([&] {
+      char byte = 0;
+      (void)::write(locked[1], &byte, 1);
+      (void)::read(goes_on[0], &byte, 1);
+      ::_exit(0);
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  }
+  ::close(goes_on[0]);
+  char byte = 0;
+  ASSERT_EQ(::read(locked[0], &byte, 1), 1);
+  std::thread releaser([&] {
+    ::poll(nullptr, 0, 300);
+    ::close(goes_on[1]);
+  });
+  EXPECT_NO_THROW(FolderLock(folder.path(), FileCalls::system()));
+  releaser.join();
+  ::waitpid(process, nullptr, 0);
+  for (const int end : {locked[0], locked[1]}) ::close(end);
 }
 
 TEST(FolderLock, NamesItsHolderAnew) {
