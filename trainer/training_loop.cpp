@@ -272,7 +272,7 @@ std::string TrainingLoop::train() {
   }
 }
 
-// Empty: another step follows.
+// Empty if another step follows.
 std::string TrainingLoop::reason_to_end() const {
   if (args_.config.train.steps && steps_done_ >= *args_.config.train.steps) return "steps";
   if (args_.validator && args_.validator->gave_up()) return "no improvement";
@@ -283,7 +283,7 @@ void TrainingLoop::border(bool last) {
   if (args_.at_border) may_cut_input_.store(args_.at_border(last));
 }
 
-// Whether the step that ended last is to be followed by a validation and was not yet, here or before a restore.
+// Whether a validation must follow the last step, and was not done yet, neither here nor before a restore.
 bool TrainingLoop::validation_is_due() const {
   if (!args_.validator || steps_done_ == 0 || steps_done_ % args_.config.validation->every != 0) return false;
   return args_.validator->validated() != steps_done_;

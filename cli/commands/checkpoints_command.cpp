@@ -60,8 +60,8 @@ struct Listed {
   std::optional<std::time_t> time = {};
   uint64_t bytes = 0;
   std::optional<double> loss = {};
-  std::string fault = {};  // why it cannot be used; empty: it can
-  bool newest = false;     // of those that can be used
+  std::string fault = {};  // why the checkpoint cannot be used; empty if it can
+  bool newest = false;     // the newest one that can be used
 };
 
 void require_folder(const std::string& path) {
@@ -87,7 +87,7 @@ Listed look_at(const ListedCheckpoint& one) {
   return out;
 }
 
-// Those that went while they were listed, because newer ones came, are left out.
+// Leaves out checkpoints that a running training has removed meanwhile.
 std::vector<Listed> list(const std::string& folder) {
   require_folder(folder);
   std::vector<Listed> out;

@@ -82,7 +82,7 @@ EXAMPLES:
     "trainer check, trainer config train, docs/config.md, docs/checkpoints.md"};
 
 struct TrainArguments : ConfigArguments {
-  std::optional<std::string> resume;  // the checkpoint; empty: the newest one, if there is one
+  std::optional<std::string> resume;  // --resume: a checkpoint; empty: the newest one, if any
   std::string save, trace;
   bool json = false;
   bool quiet = false;
@@ -126,7 +126,8 @@ ProgressStyle progress_style(const TrainArguments& arguments) {
   return is_terminal(STDERR_FILENO) && !torn ? ProgressStyle::live : ProgressStyle::lines;
 }
 
-// Tells what happens in a training: people by `progress`, programs by lines of JSON on standard output and in the log.
+// Reports what happens in a training: to people through `progress`, to programs as lines of JSON on standard output and
+// in the log.
 class Reporter {
  public:
   Reporter(const TrainArguments& arguments, Session& session, Trainer& trainer, Progress& progress, JsonLog& log)
@@ -138,10 +139,10 @@ class Reporter {
     trainer_.checkpoint();
     asked_ = true;
   }
-  // Tells, once, if checkpoints are asked for and there are none.
+  // Warns once if someone asked for a checkpoint and the configuration has none.
   void answer();
-  // Why standard output does not have everything; null if it does. The training then ends as after a signal, so that
-  // its model is saved.
+  // The failure to write to standard output; null if there was none. After a failure the training ends as after a
+  // signal, so that its model is saved.
   const std::exception_ptr& unwritten() const { return unwritten_; }
   void write(const std::string& text) noexcept;
 
@@ -166,7 +167,7 @@ TrainCallbacks Reporter::callbacks(bool resumed) {
     if (!resumed) log_.begin();
     event(start_event(report));
   };
-  // The log has a start already, and what was said there.
+  // A log that goes on has the start event already, so it begins only here.
   callbacks.on_resume = [this](const ResumeReport& report) {
     progress_.resumed(report);
     log_.begin();
@@ -267,7 +268,7 @@ void keep_trace(const Trace& trace, const TrainArguments& arguments) {
                       ": it shows only the beginning\n"));
 }
 
-// Goes on from a checkpoint if --resume says so and there is one.
+// Goes on from a checkpoint if --resume is given and there is one.
 bool resume(Trainer& trainer, const TrainArguments& arguments) {
   if (const auto log = log_file(trainer)) trainer.appends_to(*log);
   if (!arguments.resume) return false;
@@ -278,7 +279,8 @@ bool resume(Trainer& trainer, const TrainArguments& arguments) {
   return trainer.resume(*arguments.resume).has_value();
 }
 
-// The model is there, but the exit code must tell what is not. Returns whether there is such a thing.
+// The model was written, but checkpoints or lines of the log may be missing, and the exit code must tell. Returns
+// whether anything is missing.
 bool tell_what_failed(const CheckpointSummary& checkpoints, const JsonLog& log) {
   std::string text;
   if (checkpoints.failed > 0) {
@@ -290,7 +292,7 @@ bool tell_what_failed(const CheckpointSummary& checkpoints, const JsonLog& log) 
   return !text.empty();
 }
 
-// The trace of a failed training is the most useful one, but only the failure that came first is reported.
+// Writes the trace even though the training failed: then it is most useful. Only the first failure is reported.
 void keep_trace_anyway(const Trace& trace, const TrainArguments& arguments) noexcept {
   try {
     keep_trace(trace, arguments);
@@ -298,14 +300,14 @@ void keep_trace_anyway(const Trace& trace, const TrainArguments& arguments) noex
   }
 }
 
-// The event of the failure ends the log, as it ends what --json prints.
+// The log ends with the failure's event, like the output of --json.
 void log_failure(JsonLog& log) noexcept {
   try {
     std::rethrow_exception(reported(std::current_exception()));
   } catch (const Error& error) {
     try {
       (void)log.write(failure_event(error));
-    } catch (...) {  // there is no memory for it
+    } catch (...) {  // no memory for the event
     }
   } catch (...) {
   }
@@ -313,7 +315,7 @@ void log_failure(JsonLog& log) noexcept {
 
 int run_train(const TrainArguments& arguments, Session& session) {
   take_fault_point();
-  // There is nothing to lose before the first step.
+  // A request for a checkpoint before the first step needs no answer: nothing is lost without one.
   const auto starting = session.signals.while_asked([] {});
   Trace trace;
   const Catalog catalog = read_catalog(arguments);
@@ -330,7 +332,7 @@ int run_train(const TrainArguments& arguments, Session& session) {
   Progress progress(progress_style(arguments));
   JsonLog log(log_file(trainer).value_or(""), resumed);
   Reporter reporter(arguments, session, trainer, progress, log);
-  // The guards live until everything is written: a signal that comes then must not end the program.
+  // The guards live until everything is written: until then, a signal must not end the program.
   const auto running = session.signals.while_running([&trainer, &progress] {
     progress.stopping();
     trainer.stop();

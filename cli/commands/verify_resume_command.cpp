@@ -55,7 +55,7 @@ struct VerifyResumeArguments : ConfigArguments {
     refuse_dash("--keep", keep);
   }
 
-  // For a training of the same configuration.
+  // The words of a command line for a training of the same configuration.
   std::vector<std::string> words() const {
     std::vector<std::string> out = {"--config", config};
     for (const std::string& plugin : plugins) out.insert(out.end(), {"--plugin", plugin});
@@ -66,7 +66,7 @@ struct VerifyResumeArguments : ConfigArguments {
 
 int run_verify_resume(const VerifyResumeArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
-  // A setting of one of these keys would change nothing here.
+  // The verification sets these keys itself, so a user's setting would change nothing.
   const auto heeded = [](Spec config) {
     for (const char* key : {"checkpoint", "compare", "log", "save"}) config.erase(key);
     return config;
@@ -75,7 +75,7 @@ int run_verify_resume(const VerifyResumeArguments& arguments, Session& session) 
   std::optional<VerifyReport> report;
   {
     StatusLine status(arguments.quiet);
-    // The verification itself looks whether a signal came.
+    // The handler does nothing: the verification itself asks whether a signal came.
     const auto guard = session.signals.while_running([] {});
     report = verify_resume(
         config, catalog,

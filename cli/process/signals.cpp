@@ -32,7 +32,7 @@ void tell(const Descriptor& event) {
   }
 }
 
-// The signals that are taken, except those that the caller of the program ignores (nohup, background jobs).
+// The signals to handle: not those that the caller of the program ignores (nohup, background jobs).
 sigset_t wanted_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -43,7 +43,7 @@ sigset_t wanted_signals() {
   return set;
 }
 
-// What the signal does to a program that does not know it.
+// Ends the program as the signal would by default.
 [[noreturn]] void end_by(int number) {
   std::signal(number, SIG_DFL);
   sigset_t set;

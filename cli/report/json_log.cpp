@@ -12,7 +12,7 @@ namespace millrace::cli {
 
 namespace {
 
-// What is lost when the training writes its log to `path`; empty when nothing is.
+// Says what would be lost if the training wrote its log to `path`; empty if nothing would be.
 std::string loss_by(const std::string& path, const Trainer& trainer) {
   const Config& config = trainer.config();
   std::string loss = would_overwrite(path, trainer.input().files(), config.written.place().file);
@@ -27,7 +27,7 @@ std::string loss_by(const std::string& path, const Trainer& trainer) {
   return loss;
 }
 
-// Whether the file lies in `folder`, which need not be there yet.
+// Whether the file lies in `folder`. The folder may not exist yet.
 bool lies_in(const std::string& folder, const std::filesystem::path& file) {
   return same_file((std::filesystem::path(folder) / file.filename()).string(), file.string());
 }
@@ -51,7 +51,7 @@ void check_log(const Trainer& trainer) {
       throw node.error(cat("json: ", quote(*path, 4096), " is called like a file of the checkpoints, in their folder"),
                        "give it another name");
     }
-    // The training makes the folder before it begins.
+    // The training makes a missing folder before the log is opened, so the file cannot be tried yet.
     std::error_code ignored;
     if (!std::filesystem::exists(checkpoint->dir, ignored)) return;
   }
@@ -72,7 +72,7 @@ bool JsonLog::write(std::string_view line) {
     length_ += line.size();
     return true;
   } catch (const IoError& error) {
-    // A line that goes on as another one would spoil both.
+    // Removes the part that was written: the next line would be joined to it, and neither could be read.
     std::error_code ignored;
     std::filesystem::resize_file(path_, length_, ignored);
     const bool first = failure_.empty();

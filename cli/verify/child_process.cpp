@@ -29,7 +29,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return out;
 }
 
-// Ours, without those that `more` replaces.
+// `more`, and all variables of this process that `more` does not replace.
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {
   std::vector<std::string> out = more;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -48,9 +48,9 @@ struct Prepared {
   int in, out, errors;
 };
 
-// In the child. Only calls that are allowed between fork() and exec().
+// Runs in the child, so only calls that are allowed between fork() and exec() are made.
 [[noreturn]] void become(const Prepared& prepared) {
-  // The terminal's signals are ours; we end the child.
+  // The terminal signals only this process, which then ends the child.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const bool orphaned = ::getppid() != prepared.parent;
@@ -70,7 +70,7 @@ Descriptor opened(const std::string& path, int flags) {
   return out;
 }
 
-// At most a second: whoever waits looks again.
+// The time to wait, but at most a second: callers wait in a loop.
 timespec time_until(Clock::time_point until) {
   constexpr std::chrono::nanoseconds kMost = std::chrono::milliseconds(999);
   const auto left = std::clamp<std::chrono::nanoseconds>(until - Clock::now(), std::chrono::nanoseconds(0), kMost);

@@ -1,11 +1,12 @@
-// ChildProcess: this program once more, with other arguments. Its lines are read while it runs, and it can be killed.
+// ChildProcess: runs this program once more, with other arguments. The caller reads its lines while it runs, and can
+// kill it.
 //
 //   ChildProcess child({.words = {"train", "mlp.yaml", "--json"}, .error_file = "errors.txt"});
 //   std::string line;
 //   while (child.next_line(line, Clock::time_point::max()) == ChildProcess::Got::line) ...
 //   const ChildProcess::End end = child.wait();
 //
-// It reads nothing from standard input, does not get the terminal's signals, and does not outlive the thread that began
+// The child reads nothing from standard input, does not get the terminal's signals, and ends with the thread that began
 // it. One thread uses a ChildProcess.
 #pragma once
 
@@ -24,30 +25,30 @@ class ChildProcess {
  public:
   struct Args {
     std::vector<std::string> words;             // after the program's name
-    std::vector<std::string> environment = {};  // "NAME=value", besides ours
-    std::string error_file;                     // gets what it writes to standard error, after what is there
+    std::vector<std::string> environment = {};  // "NAME=value", in addition to this process's
+    std::string error_file;                     // the child's standard error is appended to it
   };
-  // Throws IoError if the system refuses.
+  // Throws IoError if the child cannot be started.
   explicit ChildProcess(const Args& args);
-  // Kills what still runs.
+  // Kills the child if it still runs.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   enum class Got {
-    line,     // a whole one, without its end
-    nothing,  // it is `until`
-    end,      // no more will come
-    stop,     // a signal ends our own work
+    line,     // a whole line, without its newline
+    nothing,  // the time `until` came first
+    end,      // no more lines will come
+    stop,     // a signal asks this process to stop
   };
   Got next_line(std::string& line, Clock::time_point until);
   void kill() noexcept;
 
   struct End {
-    int code = 0;    // of a normal end
-    int signal = 0;  // that it died of, or 0
+    int code = 0;    // the exit code, if no signal killed it
+    int signal = 0;  // the signal that killed it, or 0
   };
-  // Waits for the end.
+  // Waits until the child has ended.
   End wait();
 
  private:
@@ -55,7 +56,7 @@ class ChildProcess {
   std::optional<End> end_;
   Descriptor out_;
   std::string unread_;
-  size_t begin_ = 0;  // of what is not given out of `unread_`
+  size_t begin_ = 0;  // where the part of `unread_` begins that was not given out
   bool closed_ = false;
 };
 

@@ -16,7 +16,7 @@ class Draws {
   uint64_t below(uint64_t n) { return scale_to(philox64(seed_, stream_, next_++), n); }
   // A number in (0, 1).
   double unit() { return to_unit(philox64(seed_, stream_, next_++)); }
-  // One of them. REQUIRES: there is one.
+  // An item of the list. REQUIRES: the list is not empty.
   template <class List>
   const auto& of(const List& list) {
     return list[below(list.size())];

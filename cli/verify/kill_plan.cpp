@@ -7,9 +7,10 @@ namespace millrace::cli {
 
 namespace {
 
-constexpr double kStarting = 0.05, kTraining = 0.5;  // shares of the kills; the others are at calls
+// A kill drawn below kStarting comes at the start, one below kTraining in the training, and any other one at a call.
+constexpr double kStarting = 0.05, kTraining = 0.5;
 constexpr double kMissedStart = 0.7;
-// The folder of checkpoints is made once, by the training that begins.
+// This call comes only once, in the process that begins the training.
 constexpr const char* kMakeFolder = "make_folder";
 
 }  // namespace
@@ -17,21 +18,23 @@ constexpr const char* kMakeFolder = "make_folder";
 KillPlan::KillPlan(const TrainingTimes& times, Draws& draws)
     : times_(times),
       draws_(draws),
-      // The calls of FileCalls. A file is written in as many calls as it has tensors; of the others there are a few for
-      // each checkpoint, so these numbers reach into the second one or the third. Some never come: a file gets its name
-      // by link or by rename, as the file system allows.
+      // Calls of FileCalls, and how many of them a kill may wait for. A file has a `write` for each tensor, and each
+      // checkpoint has a few of the others, so these numbers reach into the second or third checkpoint. Some calls
+      // never come: a file gets its name by link or by rename, which depends on the file system.
       calls_{{kMakeFolder, 2}, {"sync", 6},   {"link", 3},   {"write", 40},       {"close", 4},
              {"open", 4},      {"unlink", 3}, {"rename", 2}, {"open_nameless", 4}},
       next_call_(draws.below(calls_.size())) {}
 
 PlannedKill KillPlan::next(double left, int64_t kills, bool from_the_beginning) {
   double drawn = draws_.unit();
-  // A training that is too short to be met by the clock is met at a call, or while it starts.
+  // The last kill came too late, so the training may be too short for kills by the clock: kill at a call, or at the
+  // start.
   if (std::exchange(missed_, false) && drawn >= kStarting) drawn = calls_.empty() ? 0 : 1;
   if (calls_.empty() && drawn >= kTraining) drawn = 2 * kStarting;
   if (drawn < kStarting) return {.when = PlannedKill::When::starting, .seconds = draws_.unit() * times_.starting};
   if (drawn >= kTraining) return at_call(from_the_beginning);
-  // On average so far that the kills are used up at the end, but beyond the next checkpoint: else nothing would go on.
+  // On average, the kills are spread over the rest of the training. But they must reach beyond the next checkpoint, or
+  // the training would never advance.
   const double average = std::max(left / static_cast<double>(kills + 1), times_.checkpoint);
   return {.when = PlannedKill::When::training, .seconds = 2 * draws_.unit() * average};
 }

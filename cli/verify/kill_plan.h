@@ -1,5 +1,6 @@
-// KillPlan: when a training that runs is to be killed next. Moments are drawn so that kills are spread over the whole
-// training, with some while it starts, and as many at the calls by which checkpoints are written, each call in turn.
+// KillPlan: decides at random when to kill a running training next. About half of the kills are spread over the whole
+// training, with a few while it starts. The others come at the calls of the system that write checkpoints, each call in
+// turn.
 //
 // Used by one thread.
 #pragma once
@@ -16,7 +17,7 @@ struct PlannedKill {
   enum class When {
     never,
     starting,  // `seconds` after the process began
-    training,  // when the training is `seconds` further than where it goes on, as the uninterrupted one was timed
+    training,  // `seconds` after the step where it goes on, by the times of the uninterrupted training
     calling,   // before the `time`th `call` of the system
   };
   When when = When::never;
@@ -25,9 +26,9 @@ struct PlannedKill {
   uint64_t time = 0;
 };
 
-// Seconds of the training that nothing interrupted.
+// Durations of the uninterrupted training, in seconds.
 struct TrainingTimes {
-  double starting = 0;    // from the process's begin to the first step
+  double starting = 0;    // from the begin of the process to the first step
   double training = 0;    // from the first step to the end
   double checkpoint = 0;  // from one checkpoint to the next
 };
@@ -36,16 +37,16 @@ class KillPlan {
  public:
   KillPlan(const TrainingTimes& times, Draws& draws);
 
-  // `left`: how much of the training is still to be done, in seconds; `kills`: how many are still wanted. REQUIRES:
-  // kills > 0.
+  // `left`: the seconds of training that are still to be done. `kills`: how many kills are still wanted.
+  // `from_the_beginning`: the process does not resume. REQUIRES: kills > 0.
   PlannedKill next(double left, int64_t kills, bool from_the_beginning);
-  // The training ended before the kill came.
+  // Tells the plan that the training ended before this kill came.
   void missed(const PlannedKill& kill);
 
  private:
   struct Call {
     std::string name;
-    uint64_t most;  // the last one that is worth waiting for
+    uint64_t most;  // how many of them a kill may wait for
   };
   PlannedKill at_call(bool from_the_beginning);
 
@@ -53,7 +54,7 @@ class KillPlan {
   Draws& draws_;
   std::vector<Call> calls_;
   size_t next_call_;
-  bool missed_ = false;  // the last one
+  bool missed_ = false;  // the last kill came too late
 };
 
 }  // namespace millrace::cli

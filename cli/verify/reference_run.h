@@ -1,4 +1,4 @@
-// ReferenceRun: what a training that nothing interrupts said, step by step, and when. A resumed training has to say the
+// ReferenceRun: what an uninterrupted training reported, step by step, and when. A resumed training has to report the
 // same at the same steps. A value.
 #pragma once
 
@@ -13,29 +13,29 @@ namespace millrace::cli {
 
 class ReferenceRun {
  public:
-  // Events in order; `seconds` since the process began. Only steps and validations are kept.
+  // Takes the events in order; `seconds` counts from the begin of the process. Only steps and validations are kept.
   void add(const TrainingEvent& event, double seconds);
   void end(DoneEvent done, double seconds);
 
-  // Whether it said the same at this step; true for events that are not compared.
+  // Whether the uninterrupted training reported the same at this step; true for events that are not compared.
   bool agrees(const TrainingEvent& event) const;
-  // Whether it was judged after the step.
+  // Whether a validation followed this step.
   bool validated(int64_t step) const { return validations_.contains(step); }
 
   const DoneEvent& done() const { return done_; }
   double starting_seconds() const { return steps_.empty() ? seconds_ : steps_.front().seconds; }
   double training_seconds() const { return seconds_ - starting_seconds(); }
-  // From the first step to this one; 0 before it.
+  // The seconds from the first step to this one; 0 before the first step.
   double seconds_to(int64_t step) const;
 
  private:
   struct Step {
     int64_t step;
-    uint64_t said;  // a hash, as there may be many
+    uint64_t said;  // a hash of the text, since there may be many steps
     double seconds;
   };
   std::vector<Step> steps_;
-  // There may be two after the last step: of the model before and after an update by the batches that were left over.
+  // The last step may have two validations: one before and one after an update by the batches that were left over.
   std::multimap<int64_t, std::string> validations_;
   DoneEvent done_;
   double seconds_ = 0;

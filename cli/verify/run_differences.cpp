@@ -28,14 +28,14 @@ bool equal_entries(const ModelFile::Entry& a, const ModelFile::Entry& b) {
          (a.spec.bytes() == 0 || std::memcmp(a.values.data(), b.values.data(), a.spec.bytes()) == 0);
 }
 
-// Lines in turn, without those that do not last.
+// Gives the lines of a file in order; for a log, only the lasting parts (training_events.h).
 class Lines {
  public:
   Lines(const std::string& path, bool is_log) : in_(path, std::ios::binary), is_log_(is_log) {}
 
   std::optional<std::string> next() {
     for (std::string line; std::getline(in_, line);) {
-      // The end of a file that ends within a line is no whole line.
+      // The file ends without a newline, so this is only a part of a line.
       if (in_.eof()) return cat("the part ", line);
       std::optional<std::string> lasting = is_log_ ? lasting_part(line) : line;
       if (lasting) return lasting;

@@ -13,20 +13,20 @@ namespace millrace::cli {
 
 namespace {
 
-// What follows the first `begin`; empty if it is not there.
+// The text after the first `begin`; empty if there is no `begin`.
 std::string_view after(std::string_view text, std::string_view begin) {
   const size_t at = text.find(begin);
   return at == text.npos ? std::string_view() : text.substr(at + begin.size());
 }
 
-// These lines are our own, so their form is known: the keys of each event come in the order of json_events.cpp.
+// Lines need no real parser here: json_events.cpp writes the keys of each event in a fixed order.
 std::string_view between(std::string_view line, std::string_view begin, std::string_view end) {
   const size_t first = line.find(begin), last = line.rfind(end);
   return first == line.npos || last == line.npos || last < first ? std::string_view()
                                                                  : line.substr(first, last - first);
 }
 
-// JSON is YAML.
+// JSON is YAML, so the parser of configurations can read it.
 Spec parsed(const std::string& line) { return parse_yaml_value(line, {"a training's event"}); }
 
 void append_json(std::string& out, const Spec& value) {
@@ -136,7 +136,7 @@ void throw_error_of(const TrainingFailure& failure) {
 std::optional<std::string> lasting_part(std::string_view line) {
   const TrainingEvent event = read_event(line);
   if (event.name == "step" || event.name == "validation") return cat(event.name, ' ', event.said);
-  // Warnings are of the process: of its folder, or of values that a resume has changed.
+  // Warnings may differ from run to run: they concern the folder, or values that a resume has changed.
   if (event.name == "log" && line.find(R"("message":"warning: )") == line.npos) return std::string(line);
   if (event.name != "done") return {};
   std::string out = "done";

@@ -16,7 +16,7 @@ namespace millrace::cli {
 
 namespace {
 
-// More threads than processors come in another order than as many.
+// Threads beyond the number of processors, so that they have to take turns.
 constexpr int kMoreThreads = 2;
 
 bool is_speed(const ListedOp& op, OptionUse use) {
@@ -36,7 +36,7 @@ bool is_allowed(const Spec& config, const Catalog& catalog, const std::string& s
   }
 }
 
-// All that train on every batch.
+// The deliveries that train on every batch.
 std::vector<std::pair<std::string, DeliveryKind>> deliveries() {
   std::vector<std::pair<std::string, DeliveryKind>> out;
   for (const auto& [name, kind] : EnumNames<DeliveryKind>::kNames) {

@@ -1,6 +1,6 @@
-// Variations: what a resume may change because it changes no result: threads, the delivery, and the keys of ops that
-// decide only how fast rows come (OptionReader::only_speed()). They are found by what kinds say of their keys, so that
-// the ops of plug-ins are varied, too.
+// Variations: what a resume may change without changing any result: threads, the delivery, and the keys of ops that
+// decide only how fast rows come (OptionReader::only_speed()). Ops declare these keys, so the ops of plug-ins are
+// varied, too.
 //
 // Constant after construction.
 #pragma once
@@ -26,7 +26,8 @@ struct Variation {
 
 class Variations {
  public:
-  // Of a valid configuration. Values that it does not allow are left out, which may read the data's headers.
+  // Leaves out values that the configuration does not allow. This may read the headers of data files. REQUIRES: the
+  // configuration is valid.
   Variations(const Spec& config, const Catalog& catalog, int available_threads);
 
   Variation draw(Draws& draws) const;

@@ -1,7 +1,8 @@
-// Verification: trains once without interruption, and again with kills, each followed by a resume that changes whatever
-// changes no result, until as many kills were made as are wanted; and compares what came of both.
+// Verification: trains once without interruption, and then again with kills, until there were as many kills as wanted.
+// A resume follows each kill, with other settings that must not change any result (variations.h). Both trainings must
+// have the same results.
 //
-// Trainings are processes of this program. Nothing is printed.
+// Each training is a process of this program. Nothing is printed.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +25,17 @@ struct VerifyOptions {
   int64_t kills = 20;
   uint64_t seed = 0;
   std::string keep = {};  // the folder that stays; empty: a temporary one
-  // Is told what is done now; `detail` changes often.
+  // Is called with what is being done; `detail` changes often.
   std::function<void(std::string_view what, std::string_view detail)> tell = [](std::string_view, std::string_view) {};
 };
 
-// When kills came.
+// How many kills came at which moments.
 struct KillCounts {
   int64_t starting = 0;                       // before the first step of the process
-  int64_t early = 0;                          // before there was a checkpoint
+  int64_t early = 0;                          // later, but before the first checkpoint
   int64_t in_steps = 0;                       // between the first checkpoint and the end
-  int64_t in_validations = 0;                 // likewise
-  std::map<std::string, int64_t> calls = {};  // before these calls of the system, while a file was written
+  int64_t in_validations = 0;                 // likewise, but during a validation
+  std::map<std::string, int64_t> calls = {};  // before these calls of the system, while files were written
 
   int64_t writing() const;
   int64_t all() const { return starting + early + in_steps + in_validations + writing(); }
@@ -45,12 +46,12 @@ struct VerifyReport {
   int64_t trainings = 0;  // that were killed and resumed, each to its end
   int64_t resumes = 0;    // from a checkpoint
   std::set<int> threads = {};
-  std::map<std::string, int64_t> deliveries = {};  // and how often each
+  std::map<std::string, int64_t> deliveries = {};  // by name: how often it was used
   int64_t steps = 0, rows = 0;
-  std::string weights;          // of the training without interruption
-  std::string resumed_weights;  // empty if it did not come to its end
-  // Of trainings that are not equal: the first difference that was found, the step at which it showed, if it was at a
-  // step, and the folder that holds both.
+  std::string weights;          // of the uninterrupted training
+  std::string resumed_weights;  // empty if the resumed training did not reach its end
+  // If the trainings are not equal: the first difference that was found, its step if it has one, and the folder that
+  // holds the files of both.
   std::string difference = {};
   std::optional<int64_t> parts_at = {};
   std::string kept = {};
@@ -58,8 +59,9 @@ struct VerifyReport {
   bool equal() const { return difference.empty(); }
 };
 
-// No value after a signal. Throws ConfigError if the training has no end or can read its rows only once, what
-// Trainer::from_spec() throws, and what ends a training; IoError. `config` is what the words of the command line say.
+// No value after a signal. `config` is the configuration that the words of the command line give. Throws ConfigError if
+// the training has no end or can read its rows only once; what Trainer::from_spec() throws; the error that ends a
+// training; IoError.
 std::optional<VerifyReport> verify_resume(const Spec& config, const Catalog& catalog, const VerifyOptions& options);
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// What `trainer verify-resume` found, as text for people and as JSON. Pure functions.
+// The result of `trainer verify-resume`, as text for people and as JSON. Pure functions.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// WorkFolder: the folder that a verification writes into: a new one for temporary files, or one that the user names.
+// WorkFolder: the folder that a verification writes into. It is a new temporary folder, or one that the user names.
 // Neither copied nor moved; one thread uses it.
 #pragma once
 
@@ -8,19 +8,19 @@ namespace millrace::cli {
 
 class WorkFolder {
  public:
-  // `keep` is the folder that stays, made if it is not there; empty: a new folder in $TMPDIR, or /tmp, which is removed
-  // at the end. Throws UsageError if `keep` is there and is not empty, IoError.
+  // `keep` is a folder that stays; it is made if it is missing. If `keep` is empty, a new folder in $TMPDIR, or /tmp,
+  // is used, and removed at the end. Throws UsageError if the folder `keep` exists and is not empty, IoError.
   explicit WorkFolder(const std::string& keep);
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  // It stays, whatever happens.
+  // From now on, nothing in the folder is removed.
   void keep() { keeps_ = true; }
   bool keeps() const { return keeps_; }
 
-  // Makes a folder in it and returns its path; removes one, unless all of it stays.
+  // make() makes a folder inside and returns its path. remove() removes such a folder, unless the work folder stays.
   std::string make(const std::string& name) const;
   void remove(const std::string& path) const;
 

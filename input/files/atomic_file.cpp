@@ -35,7 +35,7 @@ std::string parent_of(const std::string& path) {
 // The name under which the system finds an open file.
 std::string name_of(const Descriptor& file) { return cat("/proc/self/fd/", file.get()); }
 
-// What the temporary names of `name` begin with.
+// The beginning of all temporary names for `name`.
 std::string_view kept_part(std::string_view name) { return name.substr(0, kKeptName); }
 
 // A file that has no name yet: nothing of it stays if the program is killed. Empty where there are no such files, or
@@ -108,7 +108,7 @@ void AtomicFile::commit() {
   sync_folder();
 }
 
-// Gives a nameless file its name, or a temporary one.
+// Gives a nameless file its final name if no file has it, else a temporary name.
 void AtomicFile::give_name() {
   const std::string nameless = name_of(file_);
   if (!replaces_ && calls_.link(nameless, target_) == 0) return;
@@ -134,8 +134,8 @@ void AtomicFile::copy_to_name() {
   if (calls_.sync(file_) != 0) fail(errno);
 }
 
-// The new name is safe once the folder is synced. Some file systems cannot do that, and whoever may write into a folder
-// may perhaps not open it; then trying does no harm.
+// The new name is on the disk only after the folder is synced. Some failures do no harm and are ignored: some file
+// systems cannot sync folders, and a user who may write into a folder may not be allowed to open it.
 void AtomicFile::sync_folder() {
   const Descriptor folder = calls_.open(parent_of(target_), O_RDONLY | O_DIRECTORY);
   if (!folder && errno != EACCES && errno != EPERM) fail(errno);
@@ -147,7 +147,7 @@ std::optional<pid_t> writer_of_temporary(std::string_view name, std::string_view
   const std::string_view kept = kept_part(of);
   if (!name.starts_with(kept) || !name.substr(kept.size()).ends_with(kEnding)) return {};
   name = name.substr(kept.size(), name.size() - kept.size() - kEnding.size());
-  // ".PID-0" now.
+  // `name` is now like ".PID-0".
   pid_t process = 0;
   const size_t dash = name.find('-');
   if (!name.starts_with('.') || dash == name.npos) return {};

@@ -325,7 +325,7 @@ uint64_t InputGraph::memory_bound(int threads) const {
   return bytes + (1 + spare_blocks(impl_->batch_links)) * static_cast<uint64_t>(batch_size) * row_bytes;
 }
 
-// A window has memory for its rows and their ids.
+// An op that keeps rows waiting has memory for the rows and their ids, so this memory limits how many rows wait.
 uint64_t InputGraph::state_bound() const {
   uint64_t rows = 0;
   for (const GraphNode& node : impl_->nodes) {

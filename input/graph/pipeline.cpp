@@ -378,7 +378,7 @@ void Pipeline::restore(const State& state) {
   impl.summary.rows = state.count("rows");
   impl.summary.batches = state.count("batches");
   impl.summary.passes = state.count("passes");
-  impl.ended = state.count("ended", 1) != 0 && other == own;  // longer data may go on
+  impl.ended = state.count("ended", 1) != 0 && other == own;  // with other lengths, there may be more rows now
   impl.log.restore(state.scope("notes"), impl.chain.links());
   const State& ops = state.scope("ops");
   impl.for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });

@@ -160,7 +160,8 @@ void SourceStream::restore(const State& state) {
   positioned_ = positioned;
   pass_has_rows_ = positioned;
   if (ended_ && then != now) {
-    // The run goes on after what was its end; what is left of the last pass was told already.
+    // There are more epochs now, so the run goes on with the one after its old end. The last epoch was reported
+    // already.
     ended_ = false;
     positioned_ = true;
     start_pass(static_cast<uint32_t>(then));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kBytes = "bytes";
 
-// Empty unless it is a regular file.
+// Empty if the path is not a regular file.
 std::optional<uint64_t> bytes_of_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};

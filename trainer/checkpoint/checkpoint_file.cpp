@@ -31,7 +31,7 @@ DataError fault_of(const std::string& path, std::string_view what) {
   return ModelFileFaults{.path = path, .checkpoint = true}.error(what);
 }
 
-// What the metadata have under the key; empty if it is not there.
+// The text of this key; empty if the metadata lack the key.
 std::string metadata_text(const ModelMetadata& metadata, const char* key) {
   const auto found = metadata.find(key);
   return found == metadata.end() ? std::string() : found->second;
@@ -85,7 +85,7 @@ void write_checkpoint(const std::string& path, const CheckpointParts& parts, Fil
     file.declare(tensor.name, tensor.values.spec());
     values.push_back(bytes_of(tensor.values));
   }
-  // Last: bytes of any number would leave the values after them where numbers do not lie.
+  // Last: its length may be odd, which would leave later tensors unaligned.
   file.declare(kNumbersName, {{static_cast<int64_t>(numbers.size())}, DType::u8});
   values.emplace_back(numbers);
 

@@ -4,12 +4,12 @@
 //                           .fingerprint = fingerprint});
 //   const Checkpoint checkpoint = read_checkpoint(path);
 //
-// A saved model (files/saved_model.h) with more in it: a seal (files/seal.h), the metadata "step", "loss" and
-// "fingerprint", the tensors of a training (is_of_training()), and last a tensor "state" of bytes, which are
-// State::encode(). So whoever reads models reads checkpoints.
+// A checkpoint is a saved model (files/saved_model.h) with more in it: a seal (files/seal.h); the metadata "step",
+// "loss" and "fingerprint"; the tensors of a training (is_of_training()); and last a tensor "state" of bytes, which
+// holds State::encode(). So code that reads saved models also reads checkpoints.
 //
-// Files may come from anywhere: nothing is given out before all of it was checked. Functions only; any thread may call
-// them.
+// Files may come from anywhere: nothing is given out before the whole file was checked. Functions only; any thread may
+// call them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace millrace {
 
-// Values on the host, without gaps, that somebody else owns.
+// A view of values on the host, without gaps. Someone else owns the values.
 struct CheckpointTensor {
   std::string name;
   ConstTensorView values;
@@ -36,14 +36,14 @@ struct CheckpointTensor {
 struct CheckpointParts {
   uint64_t step = 0;
   ModelMetadata metadata;                 // saved_metadata()
-  std::vector<CheckpointTensor> tensors;  // the model's, then those of the training, without "state"
+  std::vector<CheckpointTensor> tensors;  // the model's, then the training's, without "state"
   State numbers;
   Fingerprint fingerprint;
-  std::optional<double> loss = {};  // as a report says it; absent before the first step
+  std::optional<double> loss = {};  // as reports give it; absent before the first step
 };
 
-// Writes the file from where the values are; it appears whole or not at all, and is on the disk when this returns.
-// Throws IoError; ConfigError if it could not be read again (ModelFile::check()).
+// Writes the file without copying the values. The file appears whole or not at all, and is on the disk when this
+// returns. Throws IoError; ConfigError if the file could not be read again (ModelFile::check()).
 void write_checkpoint(const std::string& path, const CheckpointParts& parts, FileCalls& calls = FileCalls::system());
 
 // Move-only.
@@ -53,30 +53,31 @@ struct Checkpoint {
   Fingerprint fingerprint;
   ModelFile file;
 
-  // Without data if there is no tensor of this name, or if it is empty.
+  // A view without data if no tensor has this name, or if the tensor is empty.
   ConstTensorView tensor(std::string_view name) const;
 
-  // For read_checkpoint().
+  // Filled by read_checkpoint(), for tensor().
   std::map<std::string_view, const ModelFile::Entry*> by_name;
 };
 
-// Throws MissingError if the file cannot be opened, IoError if reading fails, ConfigError if it has another format, and
-// DataError if it is not what write_checkpoint() wrote, or if its name says another step (checkpoint_name()).
+// Throws MissingError if the file cannot be opened, IoError if reading fails, ConfigError if the file has another
+// format, and DataError if the file is not as write_checkpoint() wrote it, or if its name (checkpoint_name()) gives
+// another step.
 Checkpoint read_checkpoint(const std::string& path);
 
-// What there is to say of a checkpoint.
+// Facts about a checkpoint, without its values.
 struct CheckpointFacts {
   uint64_t step = 0;
   std::optional<double> loss;
   ModelMetadata metadata;
 };
-// Reads all of the file, as read_checkpoint() does, and throws the same, but keeps no values. `from_disk`: if possible,
-// from the disk and not from what the system keeps of it in memory.
+// Reads and checks the whole file, and throws, like read_checkpoint(), but keeps no values. `from_disk`: the bytes come
+// from the disk, and not from the system's cache in memory, if the system allows it.
 CheckpointFacts verify_checkpoint(const std::string& path, bool from_disk = false);
 
-// "checkpoint-000000500.safetensors": names have the order of steps up to 999,999,999.
+// "checkpoint-000000500.safetensors". Names sort in the order of their steps, up to step 999,999,999.
 std::string checkpoint_name(uint64_t step);
-// The step in a name without folders; empty if it is not the name of a checkpoint.
+// The step in a file name without folders; empty if no checkpoint has such a name.
 std::optional<uint64_t> step_of_name(std::string_view name);
 
 }  // namespace millrace

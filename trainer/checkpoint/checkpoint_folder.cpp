@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Makes the folder and those around it, as far as they are not there.
+// Makes the folder and the folders above it, if they are missing.
 void make_folders(const fs::path& folder, FileCalls& calls) {
   std::error_code ignored;
   if (folder.empty() || fs::exists(folder, ignored)) return;
@@ -32,13 +32,13 @@ void make_folders(const fs::path& folder, FileCalls& calls) {
   if (opened) (void)calls.sync(opened);
 }
 
-// Takes the lock of a folder that is made first.
+// Makes the folder first, since the lock is a file in it.
 FolderLock lock_of(const std::string& folder, FileCalls& calls) {
   make_folders(folder, calls);
   return {folder, calls};
 }
 
-// Of a folder that is there.
+// The names of the files in a folder. REQUIRES: the folder exists.
 std::vector<std::string> names_in(const std::string& folder) {
   std::error_code failure;
   std::vector<std::string> out;
@@ -49,7 +49,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return out;
 }
 
-// Whether somebody began to write a checkpoint into a file of this name.
+// Whether a file of this name is a checkpoint that was not written to its end.
 bool is_temporary(const std::string& name) {
   static constexpr std::string_view kEnd = ".safetensors";
   const size_t end = name.find(kEnd);
@@ -58,7 +58,7 @@ bool is_temporary(const std::string& name) {
   return step_of_name(checkpoint) && writer_of_temporary(name, checkpoint);
 }
 
-// Whether a checkpoint that fails so says nothing about the others.
+// Whether such a failure concerns only one checkpoint, so that an older one may still be usable.
 bool is_of_one_file(ErrorKind kind) {
   return kind == ErrorKind::data || kind == ErrorKind::missing || kind == ErrorKind::io;
 }
@@ -86,7 +86,7 @@ CheckpointFolder::CheckpointFolder(std::string path, FileCalls& calls)
   }
 }
 
-// Nobody writes here now but the holder of the lock, which this one has just become.
+// This object has just taken the lock, so no other training still writes these files.
 void CheckpointFolder::remove_left_overs() {
   for (const std::string& name : names_in(path_)) {
     if (!is_temporary(name)) continue;
@@ -129,8 +129,9 @@ CheckpointFolder::Written CheckpointFolder::write(const CheckpointParts& parts, 
   return out;
 }
 
-// The newest are those of the largest steps, and the one that was just written, whatever its step: a training that was
-// begun again from an older one may have others of larger steps.
+// Keeps the checkpoint of `step`, which was just written, and the others with the largest steps. Their steps may be
+// larger than `step`, if the training went on from an older checkpoint. An unusable checkpoint with a larger step is
+// not an older one, so it stays, but does not count.
 void CheckpointFolder::prune(uint64_t step, size_t keep, std::vector<std::string>& warnings) {
   const std::vector<ListedCheckpoint> listed = list();
   size_t kept = 1;

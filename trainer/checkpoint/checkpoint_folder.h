@@ -5,8 +5,9 @@
 //   std::optional<Checkpoint> last = folder.newest(warnings);
 //   folder.write(parts, 3);
 //
-// Whatever happens at whatever call of the system, the newest checkpoint that was whole before is there afterwards: a
-// new one appears whole (AtomicFile), and older ones go only after it was read back from the disk.
+// If any call of the system fails, or the process is killed before any call, the newest whole checkpoint is still
+// there. A new checkpoint appears whole (AtomicFile), and older ones are removed only after the new one was read back
+// from the disk.
 //
 // Used by one thread at a time.
 #pragma once
@@ -29,36 +30,36 @@ struct ListedCheckpoint {
   std::string path;
 };
 
-// The files in `folder` that are called like checkpoints, by their steps; none if there is no such folder. Throws
-// IoError.
+// The files in `folder` that have names of checkpoints, in the order of their steps. Empty if there is no such folder.
+// Throws IoError.
 std::vector<ListedCheckpoint> list_checkpoints(const std::string& folder);
 
 class CheckpointFolder {
  public:
-  // Makes the folder if it is not there, takes its lock, and removes temporary files of programs that were killed.
-  // Throws ConfigError if another training has the lock, IoError. REQUIRES: `calls` outlives the folder.
+  // Makes the folder if it is missing, takes its lock, and removes temporary files that killed programs left. Throws
+  // ConfigError if another training has the lock, and IoError. REQUIRES: `calls` outlives this object.
   explicit CheckpointFolder(std::string path, FileCalls& calls = FileCalls::system());
 
   const std::string& path() const { return path_; }
   FileCalls& calls() const { return calls_; }
-  // What was odd about the folder.
+  // Warnings about the folder, for example that its file system has no locks.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   std::vector<ListedCheckpoint> list() const { return list_checkpoints(path_); }
 
-  // The checkpoint of the largest step among those that are whole; empty if there is none at all. `warnings` gets one
-  // that names both for each that cannot be used and has a larger step. Throws DataError if there are some, but none
-  // can be used; ConfigError if one that is whole has a format that this version does not read.
-  // `check`, if given, looks at one that is whole, and throws DataError if it cannot be used all the same.
+  // The usable checkpoint with the largest step; empty if the folder has no checkpoints. A checkpoint is usable if it
+  // is whole, and if `check`, which may be empty, does not throw DataError for it. `warnings` gets one text for each
+  // unusable checkpoint with a larger step; the text names both files. Throws DataError if there are checkpoints, but
+  // none is usable; ConfigError if a whole one has a format that this version does not read.
   using Check = std::function<void(const Checkpoint&)>;
   std::optional<Checkpoint> newest(std::vector<std::string>& warnings, const Check& check = {});
 
   struct Written {
     std::string path;
-    std::vector<std::string> warnings;  // of older ones that could not be removed
+    std::vector<std::string> warnings;  // about older checkpoints that could not be removed
   };
-  // Writes a checkpoint, reads it back, and removes older ones, so that the newest `keep` stay; those that cannot be
-  // used do not count. If it throws IoError or DataError, nothing was removed. REQUIRES: keep > 0.
+  // Writes a checkpoint, reads it back, and removes older ones, so that the newest `keep` stay. Checkpoints that are
+  // known to be unusable do not count. If this throws IoError or DataError, nothing was removed. REQUIRES: keep > 0.
   Written write(const CheckpointParts& parts, size_t keep);
 
  private:
@@ -69,7 +70,7 @@ class CheckpointFolder {
   FileCalls& calls_;
   FolderLock lock_;
   std::vector<std::string> warnings_;
-  std::set<std::string> unusable_;  // paths
+  std::set<std::string> unusable_;  // paths of checkpoints that newest() or write() could not use
 };
 
 }  // namespace millrace

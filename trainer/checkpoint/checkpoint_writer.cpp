@@ -15,7 +15,7 @@ namespace millrace {
 
 namespace {
 
-// Brings a file to the disk, whoever wrote it.
+// Brings a file to the disk. fsync() does so for every byte of the file, whoever wrote it.
 void sync_file(const std::string& path, FileCalls& calls) {
   const Descriptor file = calls.open(path, O_RDONLY);
   if (!file && errno == ENOENT) return;

@@ -4,8 +4,8 @@
 //   writer.write(std::move(job));
 //   if (auto outcome = writer.outcome()) ...    // or writer.wait() before
 //
-// One other thread uses it, and does not use the folder meanwhile. The destructor waits until what was given is
-// written.
+// One other thread uses the writer, and does not use the folder while a job is being written. The destructor waits
+// until the last job is done.
 #pragma once
 
 #include <condition_variable>
@@ -24,9 +24,9 @@
 namespace millrace {
 
 struct CheckpointJob {
-  CheckpointParts parts;                 // whose values stay as they are until the outcome is there
-  std::vector<std::string> synced = {};  // files that are to be on the disk before
-  const Event* copied = nullptr;         // after which the values are there; null: they are
+  CheckpointParts parts;                 // their values must not change before the outcome is there
+  std::vector<std::string> synced = {};  // files that must be on the disk before the checkpoint
+  const Event* copied = nullptr;         // the values are in place after this event; null: they already are
 };
 
 struct CheckpointOutcome {
@@ -36,22 +36,23 @@ struct CheckpointOutcome {
   double seconds = 0;
 };
 
-// What a message says of an exception.
+// The text of an exception, for messages.
 std::string text_of_failure(std::exception_ptr failure);
 
 class CheckpointWriter {
  public:
-  // Throws InternalError if no thread can be started. REQUIRES: `folder` and `trace`, which may be null, outlive it.
+  // Throws InternalError if no thread can be started. REQUIRES: `folder` and `trace` outlive the writer; `trace` may be
+  // null.
   CheckpointWriter(CheckpointFolder& folder, size_t keep, Trace* trace);
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Returns at once. REQUIRES: the outcome of the job before was taken.
+  // Returns at once. REQUIRES: the outcome of the previous job was taken.
   void write(CheckpointJob job);
   // Waits until nothing is being written.
   void wait();
-  // Takes the outcome of the last job; empty while it is being written.
+  // Takes the outcome of the last job; empty while the job is being written.
   std::optional<CheckpointOutcome> outcome();
 
  private:
@@ -64,7 +65,7 @@ class CheckpointWriter {
 
   Mutex mutex_;
   std::condition_variable changed_;
-  std::optional<CheckpointJob> job_ MILLRACE_GUARDED_BY(mutex_);  // until it is begun
+  std::optional<CheckpointJob> job_ MILLRACE_GUARDED_BY(mutex_);  // until the thread begins it
   std::optional<CheckpointOutcome> outcome_ MILLRACE_GUARDED_BY(mutex_);
   bool writes_ MILLRACE_GUARDED_BY(mutex_) = false, ends_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::thread thread_;

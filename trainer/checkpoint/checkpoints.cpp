@@ -24,7 +24,7 @@ namespace millrace {
 
 namespace {
 
-constexpr const char* kFiles = "files";  // in the numbers
+constexpr const char* kFiles = "files";  // the scope of appended files in a state
 
 class FolderCheckpoints final : public Checkpoints {
  public:
@@ -59,19 +59,19 @@ class FolderCheckpoints final : public Checkpoints {
   const Fingerprint fingerprint_;
   AppendedFiles appended_;
   std::optional<CheckpointFolder> folder_;
-  bool tried_ = false, resumed_ = false;  // resume() was called, and returned
+  bool tried_ = false, resumed_ = false;  // resume() was called; resume() succeeded
   std::atomic<bool> asked_{false};
 
   // Made by begin().
   Memory copy_;                  // of all tensors
-  std::optional<Context> side_;  // of a device: copies while the host goes on
+  std::optional<Context> side_;  // for a device: copies while the host goes on
   std::optional<Event> ready_, copied_;
   std::optional<CheckpointWriter> writer_;
 
-  Clock::time_point due_at_;  // when one was due last, or begun
-  int64_t on_record_ = 0;     // the step of the newest checkpoint on the disk; 0, where there is nothing to lose
+  Clock::time_point due_at_;  // when a checkpoint was last due or begun
+  int64_t on_record_ = 0;     // the step of the newest checkpoint on the disk. Step 0 needs none: nothing would be lost
   int64_t being_written_ = -1;
-  bool overdue_ = false;  // one fell due while another was being written
+  bool overdue_ = false;  // a checkpoint fell due while another was being written
   CheckpointSummary summary_;
 };
 
@@ -87,7 +87,8 @@ CheckpointFolder& FolderCheckpoints::folder() {
   return *folder_;
 }
 
-// The copy, and the ids of the rows that wait: as the input saves them, while it does so, and as bytes for the file.
+// The copy of the tensors, and three times the ids of waiting rows: while the input collects them, in the State, and in
+// the bytes for the file.
 uint64_t FolderCheckpoints::memory_bound() const {
   return state_.most_bytes() + 3 * args_.parts.delivery.graph().state_bound();
 }
@@ -106,12 +107,12 @@ std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
   }
 }
 
-// One that cannot be gone on from is passed over, as a damaged one is.
+// Passes over checkpoints that check() refuses, like damaged ones.
 std::optional<Checkpoint> FolderCheckpoints::newest(std::vector<std::string>& warnings) {
   return folder().newest(warnings, [this](const Checkpoint& one) { check(one); });
 }
 
-// A checkpoint that the user names.
+// The checkpoint that the user names.
 Checkpoint FolderCheckpoints::given(const std::string& file) {
   const std::vector<ListedCheckpoint> own = folder().list();
   const auto is_it = [&](const ListedCheckpoint& one) { return same_file(one.path, file); };
@@ -126,7 +127,7 @@ Checkpoint FolderCheckpoints::given(const std::string& file) {
   return found;
 }
 
-// Throws DataError.
+// Throws DataError if the training cannot go on from the checkpoint.
 void FolderCheckpoints::check(const Checkpoint& checkpoint) const {
   const auto steps = checkpoint.numbers.scope("loop").count("steps");
   if (steps != checkpoint.step) {
@@ -213,7 +214,7 @@ void FolderCheckpoints::finish() {
   look();
 }
 
-// Copies the training and has the copy written.
+// Copies the training's values, and gives the copy to the writer.
 void FolderCheckpoints::begin_one(int64_t step) {
   const Clock::time_point begin = due_at_ = Clock::now();
   const TraceRange range(trace_, "step", "checkpoint", begin);
@@ -239,7 +240,7 @@ void FolderCheckpoints::begin_one(int64_t step) {
   summary_.copy_seconds += std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// On a device the copies are under way when this returns: a later step waits for them, and the writer does.
+// On a device, this returns before the copies are done. The next step and the writer wait for them.
 void FolderCheckpoints::copy(CheckpointJob& job) {
   Context& context = side_ ? *side_ : args_.context;
   if (side_) {
@@ -262,7 +263,7 @@ void FolderCheckpoints::copy(CheckpointJob& job) {
   }
 }
 
-// Tells of a checkpoint that was being written, if it is not any more.
+// Reports the checkpoint that was being written, once the writer is done with it.
 void FolderCheckpoints::look() {
   if (being_written_ < 0) return;
   std::optional<CheckpointOutcome> outcome = writer_->outcome();

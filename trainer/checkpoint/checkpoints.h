@@ -1,4 +1,5 @@
-// Checkpoints: what a training does with its key `checkpoint`: goes on from one, writes one whenever one is due.
+// Checkpoints: what a training does with its key `checkpoint`. It goes on from a checkpoint, and writes one whenever
+// one is due.
 //
 //   const auto checkpoints = Checkpoints::make({.config = config, ..});
 //   if (auto report = checkpoints->resume("")) ...              // before the first step
@@ -6,11 +7,11 @@
 //   checkpoints->at_border(step, false);                        // between two steps
 //   checkpoints->end();
 //
-// A step waits until its values are copied; a thread of its own then writes the copy. Steps at which nothing is due
-// cost next to nothing. Nothing that fails while the training runs ends it: that is told and counted.
+// The training waits while its values are copied; another thread then writes the copy. A step costs next to nothing if
+// no checkpoint is due. A checkpoint that cannot be written does not end the training: the failure is reported and
+// counted.
 //
-// The thread that trains uses it; ask() may be called from any thread. A build without checkpoints has this header
-// only.
+// The thread that trains uses this object; any thread may call ask(). A build without checkpoints has this header only.
 #pragma once
 
 #include <cstdint>
@@ -34,18 +35,18 @@
 namespace millrace {
 
 struct CheckpointsArgs {
-  const Config& config;  // with the key `checkpoint`; complete
+  const Config& config;  // complete, with the key `checkpoint`
   const Catalog& catalog;
   Context& context;
   TrainingStateArgs parts;
-  // The metadata of a saved model, with the whole configuration and the optimizer's counts.
+  // Gives the metadata of a saved model, with the whole configuration and the optimizer's counts.
   std::function<ModelMetadata()> metadata;
-  std::function<double()> loss;  // as a report says it; only called after a step
-  // Files of the input, to be on the disk before a checkpoint that counts their lines.
+  std::function<double()> loss;  // as reports give it; only called after a step
+  // Files that the input writes. They must be on the disk before a checkpoint that counts their lines.
   std::vector<std::string> written = {};
   CudaNeeds needs = {};  // of the model
   FileCalls& calls = FileCalls::system();
-  // Called by at_border().
+  // at_border() calls these.
   std::function<void(const CheckpointReport&)> on_written;
   std::function<void(const std::string&)> on_warning;
 };
@@ -60,16 +61,16 @@ class Checkpoints {
   virtual void appends_to(const std::string& path) = 0;
   virtual void ask() noexcept = 0;
 
-  // Takes the folder, unless resume() did. Throws ConfigError if the folder has checkpoints and there was no resume().
-  // Returns warnings.
+  // Takes the folder's lock, unless resume() did. Throws ConfigError if the folder has checkpoints and resume() was not
+  // called. Returns warnings.
   virtual std::vector<std::string> begin() = 0;
-  // After `step` and before the next one. `last`: no other step follows; then it returns when the checkpoint is on the
-  // disk. Returns whether what was learned so far is in a checkpoint, or will be.
+  // Called after `step` and before the next one. `last`: no step follows, so this waits until the checkpoint is on the
+  // disk. Returns whether a checkpoint has everything learned so far, or will have it once it is written.
   virtual bool at_border(int64_t step, bool last) = 0;
-  // Waits for what is being written, and gives the folder back; nothing but summary() may follow.
+  // Waits for the checkpoint that is being written, and gives the folder back. Only summary() may be called afterwards.
   virtual void end() = 0;
   virtual const CheckpointSummary& summary() const = 0;
-  // An upper bound of the bytes of the copy.
+  // An upper bound of the memory that checkpoints take, in bytes.
   virtual uint64_t memory_bound() const = 0;
 };
 

@@ -14,10 +14,10 @@ namespace {
 
 using Is = OptionForm::Is;
 
-constexpr size_t kValueBytes = 80;  // of a value
-constexpr size_t kOtherKeys = 3;    // that differ, too
+constexpr size_t kValueBytes = 80;  // most bytes of a value in a message
+constexpr size_t kOtherKeys = 3;    // most further keys in a message
 
-// A value as messages show it. A text that came from a file may lack the quotes that it had.
+// A value as messages show it. A text from a file may have lost its quotes, so plain texts are shown without quotes.
 std::string shown(const Spec* value) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -42,11 +42,11 @@ std::string shown(const Spec* value) {
   return cat('{', shortened(out, kValueBytes), '}');
 }
 
-// A key: its path, and the node that was written there, or the nearest one above it.
+// A key: its path, and its node in the written configuration, or else the nearest node above it.
 struct Key {
   std::string path;
   const Spec* written;
-  bool exact = true;  // it is the key's own node
+  bool exact = true;  // `written` is the key's own node
 
   Key below(std::string_view name) const {
     const Spec* const found = exact ? written->find(name) : nullptr;
@@ -62,13 +62,13 @@ struct Key {
   }
 };
 
-// Whether a training with the length `now` goes on after the end of one with the length `saved`.
+// Whether a training of length `now` is longer than one of length `saved`. A training without a length has no end.
 bool is_longer(const Spec* saved, const Spec* now) {
   if (saved == nullptr || now == nullptr) return now == nullptr;
   try {
     return now->as_double() > saved->as_double();
   } catch (const ConfigError&) {
-    return true;  // a plug-in may count in another way
+    return true;  // a plug-in may write its length in another way
   }
 }
 
@@ -90,7 +90,7 @@ class ConfigComparison {
     bool was_there;
   };
 
-  // Both are maps of options.
+  // `saved` and `now` are maps of options.
   void compare_keys(const Spec& saved, const Spec& now, const std::vector<OptionInfo>& known, const Key& above) {
     const auto compare = [&](const std::string& name) {
       const auto info = std::ranges::find(known, name, &OptionInfo::name);
@@ -110,7 +110,7 @@ class ConfigComparison {
 
   void compare_values(const Spec* saved, const Spec* now, const OptionInfo& info, const Key& key) {
     if (info.decides == Decides::nothing) return;
-    // A checkpoint of an earlier version may lack a key that there was not.
+    // A checkpoint of an earlier version lacks keys that were added later.
     const Spec* const fallback = info.fallback.is_null() ? nullptr : &info.fallback;
     if (saved == nullptr) saved = fallback;
     if (now == nullptr) now = fallback;
@@ -122,7 +122,8 @@ class ConfigComparison {
     }
   }
 
-  // Compares what the values hold if their forms say what that is; else returns false.
+  // Compares the kinds or options inside the values, if one of the forms describes both values. Otherwise returns
+  // false.
   bool compare_inside(const Spec& saved, const Spec& now, const std::vector<OptionForm>& forms, const Key& key) {
     for (const OptionForm& form : forms) {
       if (form.is == Is::kind && !saved.is_list() && !now.is_list()) {
@@ -163,7 +164,7 @@ class ConfigComparison {
     compare_keys(before.options, after.options, known.value_or(std::vector<OptionInfo>()), key.below(after.kind));
   }
 
-  // Goes down to what differs as far as both have the same shape.
+  // Goes down while both values have the same shape, so that the error names the innermost key that differs.
   void compare_plain(const Spec* saved, const Spec* now, bool are_paths, const Key& key) {
     if (is_same(saved, now, are_paths)) return;
     const bool both = saved != nullptr && now != nullptr && saved->size() == now->size();
@@ -212,7 +213,8 @@ class ConfigComparison {
     notes_.push_back(std::move(text));
   }
 
-  // What a longer training means for schedules that end. `accumulate` batches make an update, and so does what is left.
+  // Names the schedules that end before a longer training does. Each `accumulate` batches make one update, and so do
+  // the batches left over at the end.
   std::string words_on_schedules() const {
     const TrainOptions& train = config_.train;
     std::string out;
@@ -246,8 +248,8 @@ class ConfigComparison {
   const OptionInfo undeclared_;
   std::vector<Difference> refused_;
   std::vector<std::string> notes_;
-  std::optional<size_t> lengthened_;                        // the first note of a longer training
-  std::vector<std::pair<std::string, int64_t>> schedules_;  // keys with the updates after which a schedule has ended
+  std::optional<size_t> lengthened_;                        // index of the first note about a longer training
+  std::vector<std::pair<std::string, int64_t>> schedules_;  // keys, and the updates after which each schedule ends
 };
 
 }  // namespace

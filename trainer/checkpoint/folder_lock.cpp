@@ -25,7 +25,7 @@ constexpr const char* kLockName = "checkpoint.lock";
 constexpr int kEndingMs = 30000;  // for a process that was killed
 constexpr int kMomentMs = 200;    // for one that shows no sign of it
 
-// The errno of the failure; 0 if the lock was taken.
+// Returns 0 if the lock was taken, else the errno of the failure.
 int take_lock(const Descriptor& file) {
   int result = -1;
   do {
@@ -40,7 +40,7 @@ std::string host_name() {
   return name.data();
 }
 
-// The line that the holder wrote into the file, without its end; it may not have done so yet.
+// The first line of the file, which names the holder; empty if the holder has not written it yet.
 std::string holder_of(const Descriptor& file) {
   std::array<char, 512> bytes{};
   const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size() - 1, 0);
@@ -106,7 +106,7 @@ FolderLock::FolderLock(const std::string& folder, FileCalls& calls) {
     case EOPNOTSUPP: held_ = false; return;
     default: throw IoError(cat("cannot lock: ", errno_text(code)), {path, 0, 0});
   }
-  // Only for messages of others, so a full disk does no harm here.
+  // Only the messages of other trainings use this line, so a full disk does no harm here.
   if (::ftruncate(file_.get(), 0) == 0) (void)write_all(calls, file_, cat(host_name(), ' ', ::getpid(), '\n'));
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kInput = "input";
 
-// The values that were saved for `tensor`.
+// The saved values for `tensor`. Throws DataError if there are none, or if they have another type or shape.
 ConstTensorView values_for(const NamedTensor& tensor, const TrainingState::Lookup& find) {
   const ConstTensorView values = find(tensor.name);
   if (!values) {
@@ -25,7 +25,7 @@ ConstTensorView values_for(const NamedTensor& tensor, const TrainingState::Looku
 
 }  // namespace
 
-// Calls body(name, part); a name is the part's own for good, as saved states have it.
+// Calls body(name, part) for each part. Saved states hold the names, so a name must never change.
 template <class Body>
 void TrainingState::for_each_part(const Body& body) const {
   body("step", args_.step);

@@ -1,5 +1,5 @@
-// TrainingState: everything that a training must know to go on from where another one was, put together from its parts.
-// No other code knows which parts there are.
+// TrainingState: everything that a training needs to go on from where another one was. It is put together from the
+// training's parts; no other code knows which parts there are.
 //
 //   TrainingState state({.context = context, .step = *step, .loop = *loop, .delivery = *delivery});
 //   const State numbers = state.numbers();                        // between two steps
@@ -7,8 +7,9 @@
 //
 //   fresh.restore(numbers, [&](const std::string& name) { return copy_of(name); });
 //
-// Not part of it: what is a function of the configuration (schedules, random draws, which count steps), and what
-// belongs to this run (times, rates, recordings). The thread that trains uses it; the parts must outlive it.
+// Two things are left out: what follows from the configuration and the number of steps (schedules, random draws), and
+// what belongs to one run only (times, rates, recordings). The thread that trains uses this object; the parts must
+// outlive it.
 #pragma once
 
 #include <cstddef>
@@ -36,19 +37,19 @@ class TrainingState {
  public:
   explicit TrainingState(const TrainingStateArgs& args) : args_(args) {}
 
-  // The numbers, after the last step. Waits for what is under way. Throws what Delivery::save() throws.
+  // The numbers after the last step. Waits for work that is under way. Throws what Delivery::save() throws.
   State numbers() const;
-  // The tensors that belong to them, where they lie: what the next step changes. On a device they have their values
-  // once the context has done what it was given.
+  // The tensors that belong to the numbers. They are views: the next step changes the values. On a device, the values
+  // are complete only after the work that the context was given.
   std::vector<NamedTensor> tensors() const;
-  // The most bytes that tensors() ever has.
+  // The most bytes that the tensors ever have.
   size_t most_bytes() const;
 
-  // Gives the values of a tensor that was saved, contiguous and on the host; a null view if there is no such tensor.
+  // Gives the values of a saved tensor, contiguous and on the host; a null view if there is no tensor of this name.
   using Lookup = std::function<ConstTensorView(const std::string& name)>;
-  // Goes on from a state that was saved. Throws DataError that names what does not fit: a number, a part or a tensor
-  // that is absent or has another type or shape. The training then is as it was, unless the input did not fit: its
-  // delivery is then of no use until it is restored again. REQUIRES: nothing was trained yet.
+  // Goes on from a saved state. Throws DataError if a number, a part or a tensor is absent or has another type or
+  // shape; the message names it. The training is then unchanged. Only if the input's state did not fit, the delivery
+  // cannot be used until it is restored again. REQUIRES: nothing was trained yet.
   void restore(const State& numbers, const Lookup& find) const;
 
  private:

@@ -13,7 +13,7 @@ namespace millrace {
 
 class InputGraph;
 
-// `DIR`, or `{dir: DIR}` with more keys. At least one of `every` and `minutes` is set; if both are, whichever comes
+// `DIR`, or `{dir: DIR}` with more keys. At least one of `every` and `minutes` is set. If both are, the one that comes
 // first counts.
 struct MILLRACE_EXPORT CheckpointOptions {
   static constexpr double kMinutes = 10;  // if neither is given
@@ -28,8 +28,8 @@ struct MILLRACE_EXPORT CheckpointOptions {
 
 MILLRACE_DECLARE_OPTION_TYPE(CheckpointOptions);
 
-// Throws ConfigError, placed at `node`, which is the value of the key, if no training with this input and delivery
-// could go on from a checkpoint.
+// Throws ConfigError if a training with this input and delivery could not go on from a checkpoint. `node`, the value of
+// the key, is the place of the error.
 void check_checkpoint(const Spec& node, const InputGraph& input, const DeliveryOptions& delivery);
 
 }  // namespace millrace

@@ -15,7 +15,8 @@ namespace millrace {
 // The ways in which a configuration may write the value at `path`, as Spec::path() has it; empty if nobody declares it.
 std::vector<OptionForm> forms_at(std::string_view path, const Catalog& catalog);
 
-// The options of the kind `kind` of a sort, as its registry calls the sort ("layer"); absent: there is no such kind.
+// The options of a kind. `sort` is how its registry calls such kinds, for example "layer". Absent if there is no such
+// kind.
 std::optional<std::vector<OptionInfo>> options_of_kind(std::string_view sort, std::string_view kind,
                                                        const Catalog& catalog);
 

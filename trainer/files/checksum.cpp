@@ -1,6 +1,6 @@
 #include "millrace/trainer/files/checksum.h"
 
-// The whole of the library is in its header then: nothing is linked.
+// With this macro the whole library is in its header, and nothing is linked.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

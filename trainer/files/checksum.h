@@ -1,5 +1,5 @@
-// Checksum: XXH3-64, which tells at the speed of memory whether bytes are still what they were. It is no proof against
-// people.
+// Checksum: XXH3-64. It detects bytes that have changed by accident. It does not protect against someone who changes
+// them on purpose.
 //
 //   Checksum sum;
 //   sum.update(bytes);
@@ -23,7 +23,7 @@ class Checksum {
   Checksum& operator=(Checksum&&) noexcept;
 
   void update(std::span<const std::byte> bytes);
-  // Of everything given so far, 16 digits in lower-case hexadecimal. More may follow.
+  // The checksum of all bytes given so far, as 16 lower-case hexadecimal digits. More bytes may follow.
   std::string hex() const;
 
  private:

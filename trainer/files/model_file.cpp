@@ -100,7 +100,7 @@ class Reader {
   uint64_t size_ = 0, value_offset_ = 0;
 };
 
-// Compares a file with its seal, as its bytes are read.
+// Computes a file's checksum while the file is read, and compares it with the seal.
 class SealCheck {
  public:
   SealCheck(const Reader& reader, std::string header) : reader_(reader) {
@@ -119,14 +119,14 @@ class SealCheck {
     if (sum_) sum_->update(bytes);
   }
 
-  // Throws if the file is not what was sealed. REQUIRES: all values were given to update().
+  // Throws if the file has changed since it was sealed. REQUIRES: all values were given to update().
   void require() const {
     if (!sum_ || sum_->hex() == expected_) return;
     throw reader_.faults().error(cat("it was torn or changed after it was written: its checksum is ", expected_,
                                      ", its bytes give ", sum_->hex()));
   }
 
-  // The same if no value was given yet.
+  // Like require(), but reads the values itself. REQUIRES: no value was given to update().
   void require_of_file() {
     if (!sum_) return;
     reader_.read_pieces(reader_.value_offset(), reader_.size(), [&](auto bytes) { sum_->update(bytes); });
@@ -139,9 +139,9 @@ class SealCheck {
   std::optional<Checksum> sum_;
 };
 
-// What the header says. If that cannot be, a seal tells whether the header is still what was written.
+// Parses the header. If that fails, the seal is checked first: if the file was damaged, the error says so.
 ModelHeader header_of(const Reader& reader, const std::string& text, SealCheck& seal) {
-  // How many bytes a sealed file should have, its header knows better than the file.
+  // A sealed file may have lost its end, so its size is no limit here; check_size() finds the loss.
   const uint64_t most = seal.sealed() ? std::numeric_limits<int64_t>::max() : reader.value_bytes();
   try {
     return read_model_header(text, most, reader.faults());
@@ -159,7 +159,8 @@ void check_size(const Reader& reader, const ModelHeader& header, const SealCheck
   throw reader.faults().error(cat(needed > there ? "it was cut off: " : "something follows its end: ", counts));
 }
 
-// A file of ours that says that it has a seal, but not where a seal is, or that should have one.
+// Refuses files without a seal at their beginning: files of Millrace that have a seal's keys elsewhere, and files that
+// should be checkpoints.
 void check_sealed(const Reader& reader, const ModelMetadata& metadata, const SealCheck& seal) {
   if (seal.sealed()) return;
   const auto has = [&](std::string_view key) { return metadata.contains(std::string(key)); };

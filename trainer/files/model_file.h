@@ -8,7 +8,7 @@
 // Files may come from anywhere: reading checks everything (sizes, offsets without holes or overlap, dtypes, duplicate
 // names) against the file's size before it takes memory for the values. A header may have 16 MiB and 65536 tensors.
 // Values are little-endian, like the hosts of this library. A checkpoint (checkpoint/checkpoint_file.h) is a model file
-// with a seal (seal.h): its checksum is compared while it is read.
+// with a seal (seal.h); reading compares its checksum.
 #pragma once
 
 #include <map>
@@ -23,9 +23,9 @@ namespace millrace {
 using ModelMetadata = std::map<std::string, std::string>;
 
 struct ModelReadArgs {
-  bool checkpoint = false;  // messages call the file so, and it is an error if it has no seal
-  bool values = true;       // false: everything is read and checked, but tensors are only declared then
-  bool from_disk = false;   // what the system keeps of the file in memory is dropped first, as far as it does so
+  bool checkpoint = false;  // the file must have a seal; messages call it a checkpoint
+  bool values = true;       // false: everything is read and checked, but no values are kept
+  bool from_disk = false;   // first asks the system to drop the file from its cache in memory
 };
 
 class ModelFile {
@@ -36,8 +36,8 @@ class ModelFile {
     Memory values;
   };
 
-  // Throws MissingError when the file cannot be opened, DataError when it is not a model file, or when it has a seal
-  // and is not what was sealed, IoError when reading fails.
+  // Throws MissingError if the file cannot be opened, DataError if it is not a model file or has changed since it was
+  // sealed, IoError if reading fails.
   static ModelFile read(const std::string& path, const ModelReadArgs& args = {});
 
   // A model file that is only in memory, without values; `path` is what messages call it.
@@ -60,7 +60,7 @@ class ModelFile {
   const ModelMetadata& metadata() const { return metadata_; }
   // In the order of the values.
   const std::vector<Entry>& entries() const { return entries_; }
-  // The same, to be taken away or changed.
+  // The same, for a caller that moves or changes them.
   std::vector<Entry>& entries() { return entries_; }
   static ConstTensorView values(const Entry& entry) {
     return ConstTensorView(entry.values.data(), entry.spec.dtype, entry.spec.shape);

@@ -25,8 +25,8 @@ std::string checked_string(std::string_view text) {
   throw ConfigError("a name or text for the model file is not UTF-8");
 }
 
-// Takes the header's JSON piece by piece, as it is parsed, and refuses what does not belong there. So no tree is made
-// of what a file may hold, and many tensors take no longer than their bytes.
+// Takes the header's JSON piece by piece while it is parsed, and refuses everything that does not belong there. So a
+// file cannot make the reader build a large tree, and many tensors take no more time than their bytes.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   HeaderReader(uint64_t most_bytes, const ModelFileFaults& faults) : most_bytes_(most_bytes), faults_(faults) {}
@@ -83,7 +83,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // JSON keeps the last of two equal keys without a word; here they are an error.
+  // The JSON library silently keeps the last of two equal keys; here they are an error.
   bool key(std::string& key) override {
     if (in_ == In::header) {
       name_ = key;
@@ -123,7 +123,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // A value that has no place where it stands; `text` is how it is called.
+  // Throws for a value that does not belong here. `text` is how messages call it.
   bool other(std::string_view text) const {
     switch (in_) {
       case In::header: throw name_ == "__metadata__" ? faults_.error("__metadata__ is not an object") : bad(kExpected);
@@ -142,7 +142,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     tensors.push_back(tensor());
   }
 
-  // The tensor that ends here.
+  // The tensor whose description has just ended.
   ModelHeader::Described tensor() const {
     if (keys_.size() != 3) throw bad(kExpected);
     if (offsets_.size() != 2) throw bad("expected two data_offsets");
@@ -159,7 +159,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     try {
       return {name_, {Shape(shape_), *dtype_}, begin, end};
     } catch (const ShapeError&) {
-      throw bad(kShapeDoesNotFit);  // empty, with axes that cannot be counted together
+      throw bad(kShapeDoesNotFit);  // one axis is 0, and the product of the others is too large
     }
   }
 
@@ -173,9 +173,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   const uint64_t most_bytes_;
   const ModelFileFaults& faults_;
   In in_ = In::nothing;
-  std::string name_, key_;  // of the header, and of what is in it
+  std::string name_, key_;  // the last key in the header, and in the object inside it
   std::set<std::string> names_, keys_;
-  // Of the tensor.
+  // The description that is being read.
   std::optional<DType> dtype_;
   std::vector<int64_t> shape_;
   std::vector<uint64_t> offsets_;
@@ -206,8 +206,8 @@ ModelHeader read_model_header(const std::string& text, uint64_t most_bytes, cons
   return out;
 }
 
-// The JSON library does not write it: the destructor of its values needs memory, and ends the process where there is
-// none.
+// This is written by hand, since the destructor of the JSON library's values needs memory, and ends the process if
+// there is none.
 std::string model_header(const ModelMetadata& metadata, const std::vector<ModelFile::Entry>& entries) {
   std::string facts;
   for (const auto& [key, value] : metadata) {

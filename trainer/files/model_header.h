@@ -1,4 +1,4 @@
-// The header of a model file: JSON that says what the metadata are, and which tensors follow.
+// The header of a model file: JSON with the metadata and a list of the tensors that follow.
 //
 // Headers may come from anywhere: reading checks everything. Functions only; any thread may call them.
 #pragma once
@@ -15,15 +15,15 @@
 namespace millrace {
 
 inline constexpr uint64_t kMaxModelHeader = uint64_t{16} << 20;
-inline constexpr size_t kModelLengthBytes = 8;  // before the header: how long it is
+inline constexpr size_t kModelLengthBytes = 8;  // before the header: its length
 
-// What messages say of a file.
+// Makes the errors about a file.
 struct ModelFileFaults {
   std::string path;
   bool checkpoint = false;
 
   static constexpr const char* kCutHint = "the file may have been cut off: copy or save it again";
-  // The error that says what is wrong; its hint is how the file comes to be, if there is no other.
+  // `what` says what is wrong. Without `hint`, an error about a saved model says how such files are made.
   DataError error(std::string_view what, const char* hint = nullptr) const;
 };
 
@@ -31,20 +31,21 @@ struct ModelHeader {
   struct Described {
     std::string name;
     TensorSpec spec;
-    uint64_t begin = 0, end = 0;  // of its values, after the header
+    uint64_t begin = 0, end = 0;  // where its values lie, from the end of the header
   };
 
   ModelMetadata metadata;
-  std::vector<Described> tensors;  // in the order of their values, which follow each other without a hole
+  std::vector<Described> tensors;  // in the order of their values, which have no holes between them
 
   uint64_t value_bytes() const { return tensors.empty() ? 0 : tensors.back().end; }
 };
 
-// What a header says. `most_bytes`: no values are more. Throws the DataError of `faults`.
+// Parses a header. Throws the DataError of `faults` if the header is wrong, or if its values need more than
+// `most_bytes`.
 ModelHeader read_model_header(const std::string& text, uint64_t most_bytes, const ModelFileFaults& faults);
 
-// The header that says this, with blanks at its end, so that the values begin at a multiple of 64 bytes. Throws
-// ConfigError if it could not be read again.
+// The header for these metadata and tensors. Blanks at its end make the values begin at a multiple of 64 bytes. Throws
+// ConfigError if the header could not be read again.
 std::string model_header(const ModelMetadata& metadata, const std::vector<ModelFile::Entry>& entries);
 
 }  // namespace millrace

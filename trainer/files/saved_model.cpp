@@ -30,8 +30,8 @@ constexpr const char* kRowsKey = "rows";
 constexpr const char* kOptimizerKey = "optimizer";
 constexpr const char* kStepsKey = "steps";
 constexpr const char* kUpdatesKey = "updates";
-// What a training keeps besides the model. Layers' names hold no slash, and a parameter's name holds a point, so no
-// parameter is called like this.
+// Names of the tensors that a training keeps besides the model. No parameter has such a name: layers' names hold no
+// slash, and parameters' names hold a point.
 constexpr std::string_view kSlotPrefix = "optimizer/", kBestPrefix = "best/";
 constexpr std::string_view kPrefixes[] = {kSlotPrefix, kBestPrefix, "gradients/", "before/"};
 constexpr std::string_view kStateName = "state";

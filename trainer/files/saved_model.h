@@ -42,7 +42,7 @@ struct SavedFacts {
 // The metadata of a file with these facts: the configuration as YAML, the version, and others.
 ModelMetadata saved_metadata(const SavedFacts& facts);
 
-// The same with other counts of steps and updates. REQUIRES: the metadata have an optimizer.
+// Sets the counts of steps and updates in metadata from saved_metadata(). REQUIRES: the metadata have an optimizer.
 void set_optimizer_counts(ModelMetadata& metadata, const OptimizerState& optimizer);
 
 // A model file that holds parameters, then state, as float32 under their names, then the optimizer's slots, if there
@@ -56,13 +56,14 @@ void check_model_file(const Model& model, const SavedFacts& facts);
 // (ModelArgs::check). Throws the DataError of load_model().
 void check_saved_model(const ModelFile& file, const Model& model);
 
-// Whether a tensor of this name is no parameter or state of a model, but what a training keeps besides: "state", and
-// what begins with optimizer/, gradients/, before/ or best/.
+// Whether a tensor of this name is one that a training keeps besides the model: "state", or a name that begins with
+// optimizer/, gradients/, before/ or best/.
 bool is_of_training(std::string_view tensor);
 
-// Gives every parameter and state of `model` the values of the same name. Throws DataError, and changes nothing, when
-// values are absent or have another shape, or when the file holds other values, except those of a training; ConfigError
-// for a checkpoint of a format that this version does not read. REQUIRES: a model of float32.
+// Gives every parameter and state of `model` the values of the same name. Throws DataError, and changes nothing, if
+// values are absent or have another shape, or if the file holds further tensors, except those of a training
+// (is_of_training()). Throws ConfigError if the file is a checkpoint in a format that this version does not read.
+// REQUIRES: a model of float32.
 void load_model(const ModelFile& file, Model& model, Context& context);
 
 // Fills `state.slots` and the counts. Throws DataError, and changes nothing, when the file holds no such state of an
@@ -74,11 +75,11 @@ inline constexpr std::string_view kCheckpointFormat = "1";
 // Throws ConfigError if the file is a checkpoint of another format.
 void check_format(const ModelFile& file);
 
-// The checkpoint with the best parameters and states in place of the last ones. Throws DataError if it has none.
+// The checkpoint with the best parameters and states in place of the last ones. Throws DataError if it has no best
+// ones.
 ModelFile best_model(ModelFile file);
 
-// The configuration that was saved with the values. Throws DataError when there is none, and what check_format()
-// throws.
+// The configuration that was saved with the values. Throws DataError if there is none, and what check_format() throws.
 Spec saved_config(const ModelFile& file);
 // The file that the places in this configuration name, for the model file `path`.
 std::string saved_config_name(const std::string& path);

@@ -229,7 +229,7 @@ double TrainStep::batch_loss() {
 
 Scores::BatchLoss TrainStep::last_loss() const {
   if (slot_ != nullptr) return scores_.loss_of(slot_->scores);
-  // A state may say that there were steps and have no loss: as if no row had counted.
+  // A restored state may have steps, but no loss. The loss is then the same as if no row had counted.
   return restored_loss_.value_or(Scores::BatchLoss{.mean = std::numeric_limits<double>::quiet_NaN(), .weight = 0});
 }
 
@@ -254,7 +254,7 @@ const MetricValues& TrainStep::metrics() {
   return scores_.metrics();
 }
 
-// Makes the scores the last batch's. REQUIRES: no windows.
+// Computes the scores of the last batch. REQUIRES: no windows.
 void TrainStep::judge_last() {
   args_.context.executor().run([&] {
     if (!std::exchange(judged_, true)) scores_.judge(*plan_->scores, plan_->scored(*slot_));

@@ -14,7 +14,7 @@ namespace {
 
 using Got = ChildProcess::Got;
 
-// This program once more, with one of the tests below that is else disabled.
+// Runs this test program once more, with one of the tests below, which do not run otherwise.
 ChildProcess::Args body(const std::string& name, const std::string& errors) {
   return {.words = {"--gtest_also_run_disabled_tests", "--gtest_filter=ChildProcessBody.DISABLED_" + name},
           .environment = {"MILLRACE_TEST_WORD=from outside"},
@@ -72,7 +72,7 @@ TEST(ChildProcess, IsWaitedForAsLongAsOneLikes) {
   EXPECT_EQ(child.next_line(line, Clock::time_point::max()), Got::end);
 }
 
-// Without that the end of the test would wait for it.
+// If the child outlived its owner, the end of the tests would wait for it.
 TEST(ChildProcess, DoesNotOutliveItsOwner) {
   const TempFolder folder;
   ChildProcess child(body("Waits", folder.path("errors")));

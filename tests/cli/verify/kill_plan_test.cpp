@@ -47,7 +47,7 @@ TEST(KillPlan, OfATrainingThatBeginsKnowsItsFolder) {
   EXPECT_TRUE(made);
 }
 
-// Else a training that is killed often would never reach its next checkpoint.
+// Otherwise a training that is killed often would never reach its next checkpoint.
 TEST(KillPlan, LetsTheTrainingReachTheNextCheckpoint) {
   Draws draws(1, "kills");
   KillPlan plan(kTimes, draws);

@@ -1,4 +1,4 @@
-// What needs no process of the program; verify_resume_command_test.cpp has the rest.
+// Tests that run no process of the program; verify_resume_command_test.cpp has the others.
 #include "millrace/cli/verify/verification.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whoever reads a saved model reads a checkpoint: its last parameters, or the best ones.
+// Code that reads saved models also reads checkpoints: their last parameters, or the best ones.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -40,7 +40,7 @@ class CheckpointAsModel : public ::testing::Test {
     for (const ModelFile::Entry& entry : saved.entries()) {
       parts.tensors.push_back({entry.name, ModelFile::values(entry)});
     }
-    // What the training may keep besides: other numbers under the same names.
+    // Tensors that a training may keep besides the model: other numbers under the same names, with prefixes.
     std::vector<Tensor> others;
     for (const ModelFile::Entry& entry : saved.entries()) {
       TensorView other = others.emplace_back(Device::cpu(), entry.spec).view();

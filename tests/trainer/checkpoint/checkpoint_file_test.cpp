@@ -31,7 +31,7 @@ class CheckpointFileTest : public ::testing::Test {
     write_checkpoint(folder_.path(name), made_.parts);
     return TempFolder::read(folder_.path(name));
   }
-  // What is wrong with a file of these bytes, without its name. `read` reads a file.
+  // The error when `read` reads a file of these bytes, without the file's name.
   template <class Thrown = DataError, class Read>
   std::string fault(const std::string& bytes, const Read& read) {
     const std::string path = folder_.write("file.safetensors", bytes);
@@ -94,7 +94,7 @@ TEST_F(CheckpointFileTest, SaysTheLossToWhoeverListsThem) {
   EXPECT_TRUE(std::isnan(verify_checkpoint(folder_.path("a")).loss.value()));
 }
 
-// The values go from where they are into the file, each in a call of its own.
+// Each tensor is written from where it lies, in a call of its own.
 TEST_F(CheckpointFileTest, IsNotHeldTwice) {
   test::FaultyCalls calls(0, [] { return 0; });
   write_checkpoint(folder_.path("a"), made_.parts, calls);
@@ -159,7 +159,7 @@ TEST_F(CheckpointFileTest, AFlippedBitIsFoundAnywhere) {
     if (at >= 8 + header) {
       EXPECT_THAT(text, StartsWith(cat(kBegin, "it was torn or changed after it was written: "))) << at;
     }
-    // As a model, too: nothing of it is used.
+    // A reader of models refuses the file, too.
     EXPECT_THROW(ModelFile::read(path), DataError) << at;
     EXPECT_THROW(verify_checkpoint(path), DataError) << at;
   }
@@ -198,7 +198,7 @@ TEST_F(CheckpointFileTest, OtherFilesAreNoCheckpoints) {
             folder_.path("no") + ": cannot read the checkpoint: No such file or directory");
 }
 
-// Their checksum is right: somebody else wrote them.
+// The checksum of these files is right, but their content is not: another program may have written them.
 TEST_F(CheckpointFileTest, WholeFilesThatLieAreRefused) {
   const std::string bytes = write();
   EXPECT_EQ(fault(changed_header(bytes, "\"step\":\"500\"", "\"step\":\"5x0\"")),

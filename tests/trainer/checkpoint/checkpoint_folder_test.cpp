@@ -46,7 +46,7 @@ class CheckpointFolderTest : public ::testing::Test {
     for (const ListedCheckpoint& one : list_checkpoints(dir_)) out.push_back(one.step);
     return out;
   }
-  // The step of the newest one that is whole; 0: none.
+  // The step of the newest usable checkpoint; 0 if there is none.
   uint64_t newest() {
     warnings_.clear();
     CheckpointFolder folder(dir_);
@@ -169,7 +169,7 @@ TEST_F(CheckpointFolderTest, KeepsTheNewest) {
   EXPECT_THAT(steps(), ElementsAre(400, 500, 600));
   write(700, 1);
   EXPECT_THAT(steps(), ElementsAre(700));
-  // Once more.
+  // The same step again replaces the file.
   write(700, 1);
   EXPECT_THAT(steps(), ElementsAre(700));
   EXPECT_EQ(newest(), 700u);
@@ -189,7 +189,7 @@ TEST_F(CheckpointFolderTest, DamagedOnesDoNotCount) {
   change(file(200), 1);
   CheckpointFolder folder(dir_);
   EXPECT_EQ(folder.newest(warnings_)->step, 300u);
-  // 200 was not looked at.
+  // newest() did not reach 200, so 200 still counts as usable, but is too old to stay.
   folder.write(MadeCheckpoint(350).parts, 2);
   EXPECT_THAT(steps(), ElementsAre(300, 350, 400));
   folder.write(MadeCheckpoint(400).parts, 2);
@@ -210,7 +210,7 @@ TEST_F(CheckpointFolderTest, SaysWhatItCannotRemove) {
     CheckpointFolder folder(dir_, calls);
     folder.write(made.parts, 2);
   }
-  // The next call after as many is the first that removes.
+  // The first run removed nothing. After the same number of calls, the next one is the first removal.
   FaultyCalls faulty(calls.made().size(), [] { return EPERM; });
   std::filesystem::remove(file(200));
   CheckpointFolder folder(dir_, faulty);
@@ -220,7 +220,7 @@ TEST_F(CheckpointFolderTest, SaysWhatItCannotRemove) {
               ElementsAre(cat(file(100), ": cannot remove this older checkpoint: Operation not permitted")));
 }
 
-// What comes back from the disk is not what was written.
+// The file is changed before it is read back.
 TEST_F(CheckpointFolderTest, OlderOnesGoOnlyAfterTheNewestWasReadBack) {
   write(100);
   size_t calls = 0;
@@ -272,8 +272,8 @@ TEST_F(CheckpointFolderTest, SaysWhichLeftOversStay) {
       ElementsAre(cat(path(name), ": a killed program left it, and it cannot be removed: Operation not permitted")));
 }
 
-// Faults at each call of the system in turn: in a new folder and in one with a checkpoint, which is replaced or not,
-// with and without nameless files. A run with the fault at call `at` is `attempt(calls)`; it says whether it succeeded.
+// One way to write a checkpoint into a folder that has one of step 100: the new one replaces it or not, with or without
+// nameless files.
 struct Attempt {
   uint64_t step = 200;
   size_t keep = 1;
@@ -282,8 +282,8 @@ struct Attempt {
 
 class CheckpointFaults : public CheckpointFolderTest, public ::testing::WithParamInterface<Attempt> {
  protected:
-  // Calls body(faulty) with the fault at one call of the system after another, each time in the folder as it was, and
-  // then look(faulty, at), until that returns false.
+  // For each call of the system in turn: makes the folder anew, and calls body(faulty) with the fault at this call, and
+  // then look(faulty, at). Ends when look() returns false.
   template <class Body, class Look>
   void at_every_call(const std::function<int()>& fault, const Body& body, const Look& look) {
     for (size_t at = 0;; ++at) {
@@ -327,7 +327,8 @@ TEST_P(CheckpointFaults, LeaveTheLastGoodCheckpoint) {
   }
 }
 
-// The process is killed before each call. Who comes next finds the last good checkpoint, and removes what is left.
+// The process is killed before each call in turn. The next process finds the last good checkpoint, and removes
+// left-over files.
 TEST_P(CheckpointFaults, KillsLeaveTheLastGoodCheckpoint) {
   const MadeCheckpoint made(GetParam().step);
   int status = 0;

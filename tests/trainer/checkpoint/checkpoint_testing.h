@@ -14,7 +14,7 @@
 
 namespace millrace::test {
 
-// Parts and the values that they name; one of each dtype, one that is empty.
+// The parts of a checkpoint, and the values that they view: a tensor of each dtype, and an empty one.
 struct MadeCheckpoint {
   explicit MadeCheckpoint(uint64_t step) {
     add("dense.weight", {Shape{3, 2}, DType::f32});
@@ -52,7 +52,7 @@ struct MadeCheckpoint {
   }
 };
 
-// The file's bytes with the checksum that they should have; what changes a file on purpose ends so.
+// The bytes of a file with the right checksum in place. Tests that change a file on purpose end with this call.
 inline std::string sealed_again(std::string bytes) {
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
@@ -63,7 +63,7 @@ inline std::string sealed_again(std::string bytes) {
   return bytes.replace(at, kOpenSeal.size(), sum.hex());
 }
 
-// The bytes with `from`, which is in the header, changed to `to`, which is as long, and sealed again.
+// Changes `from`, in the header, to `to`, and seals the bytes again. REQUIRES: both texts have the same length.
 inline std::string changed_header(std::string bytes, std::string_view from, std::string_view to) {
   const size_t at = bytes.find(from);
   return at == bytes.npos ? std::string() : sealed_again(bytes.replace(at, from.size(), to));

@@ -1,4 +1,4 @@
-// What a Trainer does with checkpoints: tests/trainer/trainer_checkpoint_test.cpp.
+// tests/trainer/written_checkpoints_test.cpp and resumed_training_test.cpp test checkpoints through a Trainer.
 #include "millrace/trainer/checkpoint/checkpoints.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::OpenTraining;
 
-// Lets no write through until it is opened.
+// Holds back every rename, so that no checkpoint is finished before the gate is opened.
 class Gate final : public FileCalls {
  public:
   void open() {
@@ -85,7 +85,7 @@ TEST_F(CheckpointsTest, AreWrittenWhenTheyAreDueAndAtTheEnd) {
   checkpoints->begin();
   training.run([&] {
     checkpoints->at_border(training.steps(), false);
-    checkpoints->at_border(training.steps(), training.steps() % 4 == 0);  // waits for it
+    checkpoints->at_border(training.steps(), training.steps() % 4 == 0);  // waits for the checkpoint
   });
   EXPECT_TRUE(checkpoints->at_border(10, true));
   EXPECT_THAT(steps(), ElementsAre(4, 8, 10));

@@ -25,7 +25,8 @@ using Texts = std::vector<std::string>;
 constexpr auto kGoOn = " the value of the checkpoint to go on, or give checkpoint.dir another folder to begin anew";
 constexpr auto kSchedule = "; optimizer.adam.schedule.cosine.steps is 20, so the schedule ";
 
-// A configuration with every key of the contract, its checkpoint, and the same with settings.
+// A configuration with many kinds of keys. saved() is what a checkpoint holds of it, after settings; notes() and
+// refused() compare that with the configuration after other settings.
 class ConfigDifferences : public ::testing::Test {
  protected:
   ConfigDifferences() {
@@ -116,7 +117,7 @@ TEST_F(ConfigDifferences, TheStepsHaveANoteThatNamesAShorterSchedule) {
   EXPECT_THAT(notes({"train.steps=10"}), ElementsAre(was + "10 now"));
   EXPECT_THAT(notes(saved({"train.steps=5"}), text(), {}),
               ElementsAre("train.steps was 5 in the checkpoint, and is 20 now"));
-  // A schedule counts updates.
+  // Schedules count updates, not batches.
   const Spec two = saved({"train.accumulate=2"});
   EXPECT_THAT(notes(two, text(), {"train.accumulate=2", "train.steps=40"}), ElementsAre(was + "40 now"));
   EXPECT_THAT(notes(two, text(), {"train.accumulate=2", "train.steps=41"}),
@@ -251,7 +252,7 @@ TEST_F(ConfigDifferences, WhatEarlierVersionsLackHasItsDefault) {
   EXPECT_THAT(notes(before, text(), {}), IsEmpty());
   EXPECT_THAT(error_of<ConfigError>([&] { notes(before, text(), {"train.accumulate=2"}); }),
               HasSubstr("train.accumulate: the checkpoint has 1, the configuration 2"));
-  before.set("shards", 4);  // of a later version
+  before.set("shards", 4);  // a key of a later version
   EXPECT_THAT(error_of<ConfigError>([&] { notes(before, text(), {}); }),
               StartsWith("f.yaml:1:1: shards: the checkpoint has 4, the configuration no value; "));
 }
@@ -272,10 +273,11 @@ TEST_F(ConfigDifferences, ACheckpointThatLiesIsAnErrorToo) {
   EXPECT_THAT(error_of<ConfigError>([&] { notes(before, text(), {}); }), StartsWith("c.safetensors:config:"));
 }
 
-// The values 1 and 2 of one key, in place of a whole configuration. Nothing reads them, so they need not make sense.
+// Compares configurations that have only one key, with the values 1 and 2. Nothing reads the values, so they need not
+// make sense.
 class EveryOption : public ::testing::Test {
  protected:
-  // Calls body(above, option) for each option, and for those inside it.
+  // Calls body(above, option) for each option, and for the options inside it.
   template <class Body>
   static void for_each(const std::vector<OptionInfo>& options, const std::string& above, const Body& body) {
     for (const OptionInfo& option : options) {
@@ -284,7 +286,8 @@ class EveryOption : public ::testing::Test {
     }
   }
 
-  // What becomes of a difference in the option at `path`, whose value `around` puts into a configuration.
+  // Checks what a difference in the option at `path` leads to. `around` puts a value of the option into a
+  // configuration.
   template <class Around>
   void check(const OptionInfo& option, const std::string& path, const Around& around) {
     Config config;
@@ -297,7 +300,7 @@ class EveryOption : public ::testing::Test {
       error = thrown.message();
     }
     if (option.decides == Decides::results) {
-      // A short form is told by the option that it stands for.
+      // The error for a short form names the option that it stands for.
       EXPECT_TRUE(error.starts_with(path + ':') || error.starts_with(path + '.')) << path << ": " << error;
       EXPECT_THAT(error, HasSubstr(": the checkpoint has 1, the configuration 2"));
     } else {
@@ -337,7 +340,7 @@ TEST_F(EveryOption, IsComparedOrSaysThatItNeedNotBe) {
   check_kinds(schedules(), "optimizer.adam.schedule.", [](Spec kind) {
     return Spec::map().set("optimizer", Spec::map().set("adam", Spec::map().set("schedule", std::move(kind))));
   });
-  // These change no result of the run that goes on.
+  // The only options that may differ: they decide nothing, or the length.
   const auto mark = [](const char* path, Decides decides) { return cat(path, " ", static_cast<int>(decides)); };
   EXPECT_EQ(
       marked_,
@@ -376,7 +379,7 @@ TEST_F(EveryOption, OfTheConfigurationToo) {
                          mark("train.steps", Decides::length), mark("validation.patience", Decides::length)}));
 }
 
-// A kind that nobody here knows says the same of its options, and is believed.
+// A kind of a plug-in says what its options decide, just like a built-in kind.
 struct ForeignOptions {
   int64_t rounds = 1, workers = 1, rows = 1;
   std::string until = "one";

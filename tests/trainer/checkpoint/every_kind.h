@@ -1,5 +1,6 @@
-// Trains with every layer, loss, metric and optimizer of a catalog, saved at every border and restored
-// (open_training.h). A new kind is tried by itself. Whoever includes this links the program's library.
+// Trains with every layer, loss, metric and optimizer of a catalog; each training is saved at every border and restored
+// (open_training.h). New kinds are tried without a change here. Tests that include this must link the program's
+// library.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@
 
 namespace millrace::testing {
 
-// By kind, how a configuration may name it: with the options that its author gives as an example, or plausible ones.
+// A node for each kind, with the options that its author gives as an example, or with plausible ones.
 template <class Base>
 std::map<std::string, std::string> example_nodes(const Registry<Base>& registry) {
   std::map<std::string, std::string> out;
@@ -27,7 +28,7 @@ std::map<std::string, std::string> example_nodes(const Registry<Base>& registry)
   return out;
 }
 
-// The node with another option.
+// The node with one more option.
 inline std::string with_option(const std::string& node, const std::string& option) {
   const size_t brace = node.find('{');
   if (brace == std::string::npos) return cat(node, ": {", option, '}');
@@ -39,14 +40,13 @@ inline std::string as_value(const std::string& node) {
   return node.find(':') == std::string::npos ? node : cat('{', node, '}');
 }
 
-// Five batches of 6 rows and one of 2, each with a label of 0 or 1.
+// A training with five batches of 6 rows and one of 2 rows. Each row has a label of 0 or 1.
 inline std::string training_of(int features, const std::string& model, const std::string& more) {
   return cat("seed: 5\ndevice: cpu\nthreads: 2\ninput:\n  - synthetic: {features: ", features,
              ", rows: 32}\n  - batch: {batch_size: 6, allow_smaller_final_batch: true}\nmodel:\n", model, more);
 }
 
-// The trainings that a layer is tried in. It reads a vector, an image or two vectors; another layer may need a line
-// here.
+// Trainings that try a layer on a vector, an image or two vectors. A layer that reads something else needs a line here.
 inline std::vector<std::string> trainings_with_layer(const std::string& node, int inputs) {
   const std::string end = "  - dense: {units: 1}\n";
   const std::string more =
@@ -82,7 +82,7 @@ inline void check_every_layer(const Catalog& catalog) {
   }
 }
 
-// How many outputs the loss takes with a label of one column; 0: neither one nor seven.
+// How many outputs the loss takes with a label of one column: 1 or 7; 0 if it takes neither.
 inline int units_of(const Loss& loss) {
   for (const int units : {1, 7}) {
     try {

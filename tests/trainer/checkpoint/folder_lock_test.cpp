@@ -99,7 +99,7 @@ TEST(FolderLock, NamesItsHolderAnew) {
   EXPECT_EQ(TempFolder::read(folder.path("checkpoint.lock")), cat(host(), ' ', ::getpid(), '\n'));
 }
 
-// Another one may not have written its name yet, or a full disk kept it from doing so.
+// The holder may not have written its name yet, or a full disk may have prevented it.
 TEST(FolderLock, NeedsNoName) {
   const TempFolder folder;
   FaultyCalls full(1, [] { return ENOSPC; });

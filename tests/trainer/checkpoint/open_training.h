@@ -1,6 +1,6 @@
-// OpenTraining: a training whose parts are at hand, as a Trainer joins them, so that it can be saved between any two
-// steps; restore_difference(): whether a training that is saved, and restored elsewhere, goes on as if nothing had
-// happened.
+// OpenTraining: a training that is joined from its parts like a Trainer, but gives access to them, so that tests can
+// save it between any two steps. restore_difference() tells whether a training that is saved, and restored elsewhere,
+// goes on as if nothing had happened.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ struct SavedTensor {
 // A training between two steps.
 struct SavedTraining {
   int64_t steps = 0;
-  size_t lines = 0;     // that it had told by then
+  size_t lines = 0;     // lines that it had told so far
   std::string numbers;  // State::encode()
   std::map<std::string, SavedTensor> tensors = {};
 
@@ -63,7 +63,7 @@ struct SavedTraining {
 
 class OpenTraining {
  public:
-  // `spec` says how many threads there are.
+  // The number of threads comes from `spec`.
   explicit OpenTraining(const Spec& spec, const Catalog& catalog = Catalog::builtin())
       : catalog_(catalog),
         config_(read_config(spec, catalog_)),
@@ -138,10 +138,10 @@ class OpenTraining {
     return out;
   }
   void restore(const SavedTraining& saved) { restore(saved, State::decode(saved.numbers)); }
-  // With other numbers.
+  // Restores the tensors of `saved` with other numbers.
   void restore(const SavedTraining& saved, const State& numbers) { state_->restore(numbers, saved.lookup()); }
 
-  // What Checkpoints need of it.
+  // The arguments for Checkpoints of this training.
   CheckpointsArgs checkpoints_args(FileCalls& calls = FileCalls::system()) {
     return {.config = config_,
             .catalog = catalog_,
@@ -159,10 +159,10 @@ class OpenTraining {
   }
   int64_t steps() const { return loop_->steps(); }
 
-  // What it told, and at the end what came out.
+  // The lines that the training told so far; at the end, also its result.
   const Lines& lines() const { return lines_; }
 
-  int64_t stops_after = -1;  // the step after whose report it is stopped
+  int64_t stops_after = -1;  // the training is stopped after the report of this step
 
  private:
   Device device() const {
@@ -176,7 +176,7 @@ class OpenTraining {
   }
   void tell(std::string line) { lines_.push_back(std::move(line)); }
 
-  // Every bit of it.
+  // Bit patterns, so that every bit is compared.
   static std::string scores_text(double loss, const MetricValues& metrics) {
     std::string out = cat("loss ", std::bit_cast<uint64_t>(loss));
     for (const auto& [name, value] : metrics) out += cat(", ", name, ' ', std::bit_cast<uint64_t>(value));
@@ -208,7 +208,7 @@ class OpenTraining {
   std::optional<TrainingState> state_;
 };
 
-// The training as YAML, with overrides.
+// Parses a training from YAML, and applies overrides.
 inline Spec training_spec(const std::string& yaml, const std::vector<std::string>& overrides = {},
                           const Catalog& catalog = Catalog::builtin()) {
   Spec spec = parse_yaml(yaml, "training.yaml");
@@ -223,8 +223,8 @@ inline std::vector<SavedTraining> save_at_borders(OpenTraining& training) {
   return out;
 }
 
-// The first difference between two saved trainings, but for their inputs, which have tests of their own and may save
-// the same place in several ways; empty: there is none.
+// The first difference between two saved trainings; empty if there is none. Inputs are not compared: they have tests of
+// their own, and may save the same place in several ways.
 inline std::string difference_of(const SavedTraining& expected, const SavedTraining& got) {
   const State a = State::decode(expected.numbers), b = State::decode(got.numbers);
   for (const char* part : {"step", "loop", "validation"}) {
@@ -239,7 +239,7 @@ inline std::string difference_of(const SavedTraining& expected, const SavedTrain
   return {};
 }
 
-// The first line that differs; empty: there is none.
+// The first line that differs; empty if there is none.
 inline std::string difference_of(const Lines& expected, size_t begin, const Lines& got) {
   for (size_t i = begin; i < std::max(expected.size(), begin + got.size()); ++i) {
     const std::string wanted = i < expected.size() ? expected[i] : "nothing";
@@ -249,8 +249,9 @@ inline std::string difference_of(const Lines& expected, size_t begin, const Line
   return {};
 }
 
-// Trains; trains again, and saves at every border; from each of the saved trainings another one goes on, elsewhere.
-// What is told, counted and learned must be the same. Empty if it is, else the first difference.
+// Trains once without a save, and once with a save at every border. Then a new training, with the settings `elsewhere`,
+// goes on from each save. All must report, count and learn the same. Returns the first difference; empty if there is
+// none.
 inline std::string restore_difference(const Spec& config, const Catalog& catalog = Catalog::builtin(),
                                       const std::vector<std::string>& elsewhere = {}) {
   OpenTraining straight(config, catalog), saving(config, catalog);

@@ -1,4 +1,4 @@
-// Checkpoints of released versions, in tests/data/, are read for ever.
+// Checkpoints of released versions, in tests/data/, must stay readable for ever.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -29,8 +29,8 @@ TEST(ReleasedCheckpoint, OfFormatOne) {
   EXPECT_EQ(read.tensor("best/dense.weight").as<float>()[0], 2 * read.tensor("dense.weight").as<float>()[0]);
 }
 
-// If this fails, other versions cannot read what is written: give the format another version, and keep reading this
-// one.
+// If this fails, other versions cannot read the checkpoints that this one writes. Give the format another version then,
+// and keep reading the old one.
 TEST(ReleasedCheckpoint, IsWhatIsWrittenToday) {
   const Checkpoint read = read_checkpoint(path_of("checkpoint_0.2.0"));
   CheckpointParts parts{.step = read.step,

@@ -31,7 +31,7 @@ Spec training(const std::vector<std::string>& overrides = {}) { return training_
 constexpr const char* kValidation =
     "validation={input: [{synthetic: {features: 6, rows: 30}}, {batch: {batch_size: 12}}], every: 2, patience: 2, "
     "keep_best: {metric: loss, mode: max}}";
-// With it, no validation is better than the first one, so that patience runs out after step 6.
+// With these settings no validation is better than the first one, so patience runs out after step 6.
 const std::vector<std::string> kStandsStill = {kValidation, "optimizer={sgd: {learning_rate: 1e-30}}",
                                                "model=[{dense: {units: 1}}]"};
 
@@ -57,7 +57,7 @@ TEST(TrainingState, GoesOnFromEveryBorder) {
   }
 }
 
-// Threads and deliveries change nothing, and neither does a change of them.
+// A training may go on with other threads and another delivery: neither changes a result.
 TEST(TrainingState, GoesOnElsewhere) {
   const std::vector<std::string> here = {"train.accumulate=3", "train.log_every=3", "train.report_over=window"};
   for (const std::vector<std::string>& elsewhere :
@@ -138,7 +138,7 @@ TEST(TrainingState, AFinishedTrainingIsFinished) {
   }
 }
 
-// A validation that is cut short does not count; whoever goes on makes up for it.
+// A validation that was cut short does not count; the training that goes on repeats it.
 TEST(TrainingState, AValidationThatWasCutShortComesAgain) {
   const Spec spec = training({kValidation, "train.log_every=2"});
   OpenTraining straight(spec);
@@ -186,7 +186,7 @@ TEST(TrainingState, ListsTheTensorsThatCountNow) {
 
 class RefusedState : public ::testing::Test {
  protected:
-  // What restore() says; then it must train as if nobody had tried.
+  // The error of restore(). Afterwards the training must go as if restore() had not been called.
   std::string error_of(const SavedTraining& saved, const std::vector<std::string>& overrides = {}) {
     std::vector<std::string> all = base_;
     all.insert(all.end(), overrides.begin(), overrides.end());
@@ -269,7 +269,7 @@ TEST_F(RefusedState, NamesThePartThatIsAbsent) {
   }
 }
 
-// What no part can know of another one.
+// One part cannot check what another part must hold.
 TEST(ChangedTrainingState, MayLackTheLossOfTheLastBatch) {
   const Spec spec = training({"train.steps=4"});
   OpenTraining open(spec);
@@ -286,7 +286,7 @@ TEST(ChangedTrainingState, MayLackTheLossOfTheLastBatch) {
   EXPECT_TRUE(std::isnan(heir.run().loss));
 }
 
-// Whoever writes a checksum that holds may write any number: a changed state is refused, or trains on.
+// A file with a right checksum may still hold any numbers. The training refuses a changed state, or trains on.
 TEST(ChangedTrainingState, IsRefusedOrTrainsOn) {
   using testing_support::number_at;
   using testing_support::number_bytes;
@@ -316,7 +316,7 @@ TEST(ChangedTrainingState, IsRefusedOrTrainsOn) {
     ++went_on;
     try {
       heir.run();
-    } catch (const DataError&) {  // what an accumulator restored does not fit the model
+    } catch (const DataError&) {  // a restored accumulator may not fit the model
     } catch (const std::exception& error) {
       ADD_FAILURE() << what << ": " << error.what();
     }
