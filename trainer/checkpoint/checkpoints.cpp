@@ -228,7 +228,6 @@ void FolderCheckpoints::begin_one(int64_t step) {
                       .synced = args_.written,
                       .copied = copied_ ? &*copied_ : nullptr};
     if (step > 0) job.parts.loss = args_.loss();
-    if (step > 0) job.parts.loss = args_.loss();
     for (std::string& path : appended_.present()) job.synced.push_back(std::move(path));
     appended_.record(job.parts.numbers.scope(kFiles));
     copy(job);
