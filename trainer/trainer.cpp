@@ -383,7 +383,6 @@ TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
   loop->require_first_run();
   if (not_loaded && !resumed) std::rethrow_exception(not_loaded);
   std::vector<std::string> found;
-  if (checkpoints) found = checkpoints->begin();
   TrainCallbacks all = given;
   all.on_start = [&](const StartReport& report) {
     if (given.on_start) given.on_start(report);
@@ -397,6 +396,7 @@ TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
   callbacks = &all;
   TrainResult result;
   try {
+    if (checkpoints) found = checkpoints->begin();
     result = loop->run(all);
   } catch (...) {
     if (checkpoints) checkpoints->end();
