@@ -157,6 +157,8 @@ typedef struct millrace_resume {
   const char* file;
   const char* const* notes; /* what is different now, and allowed */
   size_t note_count;
+  const char* const* warnings; /* about newer checkpoints that cannot be used */
+  size_t warning_count;
 } millrace_resume;
 
 /* The report of a checkpoint that is on the disk. */

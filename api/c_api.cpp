@@ -50,6 +50,12 @@ std::vector<std::string> texts(const char* const* settings, size_t count) {
   return out;
 }
 
+std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> out;
+  for (const std::string& text : texts) out.push_back(text.c_str());
+  return out;
+}
+
 TrainCallbacks callbacks_of(const millrace_callbacks* given) {
   TrainCallbacks out;
   if (given == nullptr) return out;
@@ -74,9 +80,9 @@ TrainCallbacks callbacks_of(const millrace_callbacks* given) {
   }
   if (const auto on_resume = callbacks.on_resume) {
     out.on_resume = [on_resume, user](const ResumeReport& report) {
-      std::vector<const char*> notes;
-      for (const std::string& note : report.notes) notes.push_back(note.c_str());
-      const millrace_resume resume = {report.step, report.file.c_str(), notes.data(), notes.size()};
+      const std::vector<const char*> notes = pointers(report.notes), warnings = pointers(report.warnings);
+      const millrace_resume resume = {report.step,  report.file.c_str(), notes.data(),
+                                      notes.size(), warnings.data(),     warnings.size()};
       on_resume(user, &resume);
     };
   }

@@ -44,6 +44,7 @@ struct Told {
     out.on_resume = [](void* user, const millrace_resume* resume) {
       of(user).lines.push_back(cat("resume ", resume->step, " from ", resume->file));
       for (size_t i = 0; i < resume->note_count; ++i) of(user).lines.push_back(cat("note ", resume->notes[i]));
+      for (size_t i = 0; i < resume->warning_count; ++i) of(user).lines.push_back(cat("warn ", resume->warnings[i]));
     };
     out.on_checkpoint = [](void* user, const millrace_checkpoint* checkpoint) {
       of(user).lines.push_back(cat("checkpoint ", checkpoint->step, " in ", checkpoint->file));
@@ -129,6 +130,25 @@ TEST_F(CCheckpoints, ATrainingGoesOn) {
   EXPECT_EQ(result_.resumed, 77);
   EXPECT_STREQ(result_.reason, "end of data");
   EXPECT_EQ(result_.weights, weights);
+}
+
+TEST_F(CCheckpoints, ADamagedOneIsPassedOver) {
+  for (const int last : {3, 8}) {
+    make();
+    told_.at_step = [&](int64_t step) {
+      if (step == last) millrace_trainer_stop(trainer_);
+    };
+    EXPECT_DONE(millrace_trainer_resume(trainer_, nullptr, nullptr, &error));
+    run();
+  }
+  std::filesystem::resize_file(path(8), 300);
+  make();
+  told_.at_step = nullptr;
+  EXPECT_DONE(millrace_trainer_resume(trainer_, nullptr, nullptr, &error));
+  run();
+  EXPECT_THAT(told_.lines,
+              ElementsAre(cat("resume 3 from ", path(3)), AllOf(StartsWith("warn "), HasSubstr(path(8))),
+                          AllOf(StartsWith("warning: "), HasSubstr(path(8))), cat("checkpoint 30 in ", path(30))));
 }
 
 TEST_F(CCheckpoints, AnyThreadMayAskForOne) {
