@@ -57,11 +57,12 @@ TEST(Allocation, ASteadyStepAllocatesNothingOfOurs) {
   }
 }
 
-// With the key, steps after which no checkpoint is due, also in a training that went on from one.
+// With the key, steps after which no checkpoint is due, also in a training that went on from one. The other deliveries
+// keep the place in the data with each batch that waits.
 TEST(Allocation, ASteadyStepBetweenCheckpointsAllocatesNothing) {
   TempFolder folder;
   write_data(folder);
-  for (const char* delivery : {"native", "feed", "queue"}) {
+  for (const char* delivery : {"native", "feed"}) {
     const std::string key = cat("checkpoint: {dir: ", quote(folder.path(delivery), 4096), ", every: 1000000}\n");
     const std::string yaml = endless(training_yaml(folder, {.delivery = delivery, .more = key}));
     for (const bool resumed : {false, true}) {

@@ -119,7 +119,6 @@ TEST_F(InterruptedTraining, LeavesTheFilesOfAnUndisturbedOne) {
       if (stops.size() != 1) continue;
       std::vector<std::string> overrides = places[place++ % places.size()];
       overrides.push_back(key);
-      { const Trainer ended = std::move(heir); }
       Trainer again = trainer(yaml, overrides);
       EXPECT_EQ(outcome_of(run_on(again)), expected);
       take_files();

@@ -78,6 +78,8 @@ TEST_F(ResumedTraining, IsAskedForIfThereAreCheckpoints) {
                              HasSubstr("Trainer::resume()"), HasSubstr("another folder")));
   EXPECT_EQ(steps, 0);
   EXPECT_EQ(TempFolder::read(checkpoint_path(dir_, 3)), before);
+  Trainer next = trainer();
+  EXPECT_TRUE(next.resume()) << "the one that was refused holds the folder";
 }
 
 TEST_F(ResumedTraining, EndsAsIfNothingHadHappened) {
@@ -200,9 +202,12 @@ TEST_F(ResumedTraining, TakesTheOneBeforeADamagedOne) {
   const std::optional<ResumeReport> report = next.resume();
   ASSERT_TRUE(report);
   EXPECT_EQ(report->step, 11);
-  EXPECT_THAT(report->notes, ElementsAre(AllOf(HasSubstr(checkpoint_path(dir_, 16)), HasSubstr("cut off"),
-                                               HasSubstr(checkpoint_path(dir_, 11)))));
-  const TrainResult result = next.run();
+  const auto names_both =
+      AllOf(HasSubstr(checkpoint_path(dir_, 16)), HasSubstr("cut off"), HasSubstr(checkpoint_path(dir_, 11)));
+  EXPECT_THAT(report->warnings, ElementsAre(names_both));
+  EXPECT_THAT(report->notes, IsEmpty());
+  const TrainResult result = next.run({.on_log = [&](std::string_view line) { told.emplace_back(line); }});
+  EXPECT_THAT(told, ElementsAre(names_both));
   EXPECT_EQ(result.resumed, 11);
   EXPECT_EQ(outcome_of(result), expected);
   EXPECT_THAT(checkpoints_in(dir_), ElementsAre(5, 11, 26)) << "the damaged one does not count";
@@ -229,14 +234,19 @@ TEST_F(ResumedTraining, GoesOnFromAFile) {
   EXPECT_THAT(checkpoints_in(dir_), ElementsAre(5, 8, 11));
 
   // From another place.
+  // Not into the midst of others.
   const std::string elsewhere = folder_.path(std::filesystem::path(checkpoint_path(dir_, 11)).filename().string());
   std::filesystem::rename(checkpoint_path(dir_, 11), elsewhere);
+  Trainer refused = trainer();
+  EXPECT_THAT(error_of<ConfigError>([&] { refused.resume(elsewhere); }), HasSubstr("is not one of them"));
+  std::filesystem::remove_all(dir_);
   Trainer moved = trainer();
   ASSERT_TRUE(moved.resume(elsewhere));
   const TrainResult result = moved.run();
   EXPECT_EQ(result.resumed, 11);
   EXPECT_EQ(outcome_of(result), expected);
 
+  std::filesystem::remove_all(dir_);
   cut(elsewhere);
   Trainer damaged = trainer();
   EXPECT_THAT(error_of<DataError>([&] { damaged.resume(elsewhere); }), HasSubstr(elsewhere));
@@ -257,7 +267,7 @@ TEST_F(ResumedTraining, KeepsTheBestModelAndCountsPatienceOn) {
   folder_.write("validation.csv", TempFolder::read(folder_.path("part-3.csv")));
   const std::string model = folder_.path("m.safetensors");
   const std::string validation = cat("validation: {files: ", quote(folder_.path("validation.csv"), 4096),
-                                     ", every: 3, keep_best: {metric: accuracy}, patience: 3}\n");
+                                     ", every: 2, keep_best: {metric: loss, mode: max}, patience: 5}\n");
   more_ = cat(validation, "save: ", quote(model, 4096), '\n');
   std::vector<std::string> expected;
   const auto tell = [](std::vector<std::string>& lines) {

