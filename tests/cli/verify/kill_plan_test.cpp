@@ -21,7 +21,9 @@ TEST(KillPlan, SpreadsKillsOverTheTrainingAndTheCalls) {
   for (int i = 0; i < 2000; ++i) {
     const PlannedKill kill = plan.next(60, 5, false);
     ++counts[kill.when];
-    if (kill.when == When::starting) EXPECT_LT(kill.seconds, 0.5);
+    if (kill.when == When::starting) {
+      EXPECT_LT(kill.seconds, 0.5);
+    }
     if (kill.when == When::training) {
       EXPECT_LT(kill.seconds, 2 * 60.0 / 6);
       seconds += kill.seconds;
