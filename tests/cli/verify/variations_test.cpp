@@ -37,7 +37,8 @@ class VariationsTest : public ::testing::Test {
 
 TEST_F(VariationsTest, AreOfKeysThatChangeNoResult) {
   std::map<std::string, std::vector<int64_t>> found;
-  for (const auto& knob : Variations(config_, Catalog::builtin(), 2).knobs()) found[knob.key] = knob.values;
+  const Variations variations(config_, Catalog::builtin(), 2);
+  for (const auto& knob : variations.knobs()) found[knob.key] = knob.values;
   const std::map<std::string, std::vector<int64_t>> expected = {
       {"input[1].chunk_bytes", {1000, 16384, 262144, 1048576}},
       {"input[3].capacity", {7, 9, 24}},
