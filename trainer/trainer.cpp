@@ -13,7 +13,7 @@
 #include "millrace/core/trace.h"
 #include "millrace/input/files/atomic_file.h"
 #include "millrace/layers/model/model.h"
-#include "millrace/trainer/checkpoint/checkpoints.h"
+#include "millrace/trainer/checkpoints.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/model_warnings.h"
 #include "millrace/trainer/config/overrides.h"

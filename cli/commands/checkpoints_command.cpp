@@ -27,10 +27,10 @@ namespace {
 constexpr CommandText kCheckpointsText = {
     "checkpoints", "Lists the checkpoints of a training, and says which of them are whole.",
     "  trainer checkpoints DIR [--json]",
-    R"(DIR is the folder of the key checkpoint. Each file is read to its end and compared with its checksum.
-A line says the step, when the file was written, the loss as a report at that step says it, and the
-size; if the file cannot be used, why. The newest one that can be used is the one from which
---resume goes on. Nothing is changed, so a training may run meanwhile.
+    R"(DIR is the folder of the key checkpoint. Each file is read to its end and compared with its
+checksum. A line says the step, when the file was written, the loss as a report at that step says
+it, and the size; if the file cannot be used, why. The newest one that can be used is the one from
+which --resume goes on. Nothing is changed, so a training may run meanwhile.
 
 The exit code is 65 if there are checkpoints, but none can be used, and 0 if there are none at all.
 

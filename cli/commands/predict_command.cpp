@@ -25,8 +25,8 @@ constexpr CommandText kPredictText = {
     "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
     R"(The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files
 without a header only if it stands after all others. Rows that come through a pipe are answered as
-they come; --data - is standard input. The file of --out appears whole or not at all. A checkpoint is
-a model, too: the one of its last step, and with --best the one of its best validation.
+they come; --data - is standard input. The file of --out appears whole or not at all. A checkpoint
+is a model, too: the one of its last step, and with --best the one of its best validation.
 Formats (a row is its file and line):
   csv    row,class,probability             of a model trained with sigmoid_cross_entropy
          row,class_0,..,probability_0,..   the same with several outputs

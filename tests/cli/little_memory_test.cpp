@@ -38,6 +38,8 @@ class LittleMemory : public ::testing::Test {
     int refused = 0;
     for (int64_t kilobytes = 20000; kilobytes < kEnough; kilobytes += kStep) {
       const CommandResult result = run(kilobytes, words);
+      // CUDA's runtime looks for memory before main(), and ends without it.
+      if (result.signal != 0 && run(kilobytes, {"--version"}).signal != 0) continue;
       ASSERT_EQ(result.signal, 0) << kilobytes << ": " << result.err;
       // The loader found no room for the libraries, or OpenMP's runtime none for itself.
       const bool began = result.exit_code != 127 && result.err.find("libgomp:") == result.err.npos;

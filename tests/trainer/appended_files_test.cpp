@@ -57,7 +57,7 @@ class AppendedFiles : public ::testing::Test {
     return test::run_apart([&] {
       try {
         Trainer one = logged();
-        one.resume();
+        if (!one.resume()) begin_anew();
         const std::vector<int64_t> before = checkpoints_in(dir_);
         TrainCallbacks callbacks = logging();
         uint64_t count = 0;
@@ -74,6 +74,11 @@ class AppendedFiles : public ::testing::Test {
     });
   }
 
+  void begin_anew() const {
+    std::filesystem::remove(steps_);
+    std::filesystem::remove(tens_);
+  }
+
   const TempFolder folder_;
   const std::string dir_ = folder_.path("checkpoints"), steps_ = folder_.path("steps.log"),
                     tens_ = folder_.path("tens.log");
@@ -82,8 +87,7 @@ class AppendedFiles : public ::testing::Test {
 TEST_F(AppendedFiles, HaveEveryLineOnceHoweverOftenTheProgramIsKilled) {
   const TrainResult undisturbed = trainer().run(logging());
   const std::string steps = TempFolder::read(steps_), tens = TempFolder::read(tens_);
-  std::filesystem::remove(steps_);
-  std::filesystem::remove(tens_);
+  begin_anew();
   for (uint64_t attempt = 0; attempt < 16; ++attempt) {
     ASSERT_EQ(train_and_die(philox64(3, 0, attempt) % 9, attempt % 2 == 0), SIGKILL) << attempt;
   }
@@ -124,7 +128,8 @@ TEST_F(AppendedFiles, ThatAreNotOnRecordStayAsTheyAre) {
 
 TEST_F(AppendedFiles, ThatAreTooShortAreAnError) {
   {
-    Trainer first = logged();
+    Trainer first = trainer(checkpoint_key(dir_, "every: 1000"));
+    first.appends_to(tens_);
     run_until(first, 12, logging());
   }
   std::filesystem::resize_file(tens_, 3);

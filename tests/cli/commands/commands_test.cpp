@@ -213,7 +213,8 @@ TEST(CommandsTest, EmptyValues) {
         continue;
       }
       const std::string& name = argument.name();
-      std::vector<Words> tails = {{name, ""}, {name + "="}};
+      std::vector<Words> tails = {{name + "="}};
+      if (!argument.value_is_optional) tails.push_back({name, ""});
       for (const Argument& flag : command->arguments) {
         if (flag.value.empty() && flag.name() != "--help") tails.push_back({name + "=", flag.name()});
       }

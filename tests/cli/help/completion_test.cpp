@@ -52,7 +52,7 @@ TEST_F(BashCompletionTest, Subcommands) {
   const Command all = program();
   const Command* const generate = all.below("generate");
   ASSERT_NE(generate, nullptr);
-  EXPECT_EQ(complete("chec"), "check\n");
+  EXPECT_EQ(complete("chec"), "check\ncheckpoints\n");
   EXPECT_EQ(complete("generate ''"), commands_below(*generate, ""));
   EXPECT_EQ(complete("co"), commands_below(all, "co"));
   EXPECT_EQ(complete("no_such_command"), "");

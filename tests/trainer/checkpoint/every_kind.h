@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -52,7 +53,9 @@ inline std::vector<std::string> trainings_with_layer(const std::string& node, in
   const std::string more =
       "loss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.05}}\ntrain: {log_every: 2}\n";
   if (inputs > 1) {
-    const std::string joined = node.find("from:") != std::string::npos ? node : with_option(node, "from: [x, y]");
+    const std::string joined = node.find("from:") == std::string::npos
+                                   ? with_option(node, "from: [x, y]")
+                                   : std::regex_replace(node, std::regex(R"(from: \[[^\]]*\])"), "from: [x, y]");
     return {training_of(
         16, cat("  - dense: {units: 20, name: x}\n  - dense: {units: 20, name: y}\n  - ", joined, '\n', end), more)};
   }
@@ -64,7 +67,9 @@ inline std::vector<std::string> trainings_with_layer(const std::string& node, in
 inline void check_every_layer(const Catalog& catalog) {
   const LayerRegistry& layers = catalog.layers.layers;
   for (const auto& [kind, node] : example_nodes(layers)) {
-    const Spec spec = parse_yaml(node, kind);
+    KindAndOptions parts = kind_and_options(parse_yaml(node, kind), "a layer");
+    parts.options.erase("from");  // says which layers it reads, and is no option of its own
+    const Spec spec = Spec::map().set(parts.kind, std::move(parts.options));
     const int inputs = layers.make(layers.read(spec, "a layer"), spec)->min_inputs();
     bool fits = false;
     for (const std::string& yaml : trainings_with_layer(node, inputs)) {

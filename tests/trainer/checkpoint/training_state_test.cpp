@@ -239,9 +239,6 @@ TEST_F(RefusedState, NamesTheNumberThatDoesNotFit) {
   EXPECT_EQ(
       error_of(with_numbers(saved, [](State& numbers) { numbers.scope("step").scope("update").set("gathered", 3); })),
       "the saved state has 3 for \"gathered\", expected at most 2" + hint);
-  EXPECT_EQ(
-      error_of(with_numbers(saved, [](State& numbers) { numbers.scope("step").scope("scores").set("batches", 4); })),
-      "the saved state has 4 for \"batches\", expected at most 3" + hint);
   EXPECT_EQ(error_of(with_numbers(saved, [](State& numbers) { numbers.scope("loop").set("window_ended", 2); })),
             "the saved state has 2 for \"window_ended\", expected at most 1" + hint);
   EXPECT_THAT(error_of(with_numbers(saved, [](State& numbers) { numbers.scope("loop").set("steps", UINT64_MAX); })),

@@ -1,4 +1,4 @@
-#include "millrace/trainer/checkpoint/checkpoints.h"
+#include "millrace/trainer/checkpoints.h"
 
 #include <algorithm>
 #include <atomic>
@@ -114,6 +114,7 @@ std::optional<Checkpoint> FolderCheckpoints::newest(std::vector<std::string>& wa
 
 // The checkpoint that the user names.
 Checkpoint FolderCheckpoints::given(const std::string& file) {
+  Checkpoint found = read_checkpoint(file);
   const std::vector<ListedCheckpoint> own = folder().list();
   const auto is_it = [&](const ListedCheckpoint& one) { return same_file(one.path, file); };
   if (!own.empty() && std::ranges::none_of(own, is_it)) {
@@ -122,7 +123,6 @@ Checkpoint FolderCheckpoints::given(const std::string& file) {
                    " is not one of them"),
                "choose another folder");
   }
-  Checkpoint found = read_checkpoint(file);
   check(found);
   return found;
 }
