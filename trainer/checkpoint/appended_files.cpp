@@ -17,10 +17,11 @@ namespace {
 
 constexpr const char* kBytes = "bytes";
 
-// Empty if the path is not a regular file.
-std::optional<uint64_t> bytes_of_file(const std::string& path) {
+// Empty unless it is a regular file. A file that is not there has `missing` bytes.
+std::optional<uint64_t> bytes_of_file(const std::string& path, std::optional<uint64_t> missing = {}) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (::stat(path.c_str(), &status) != 0) return errno == ENOENT ? missing : std::nullopt;
+  if (!S_ISREG(status.st_mode)) return {};
   return static_cast<uint64_t>(status.st_size);
 }
 
@@ -38,7 +39,7 @@ std::vector<std::string> AppendedFiles::present() const {
 
 void AppendedFiles::record(State& state) const {
   for (const std::string& path : paths_) {
-    if (const std::optional<uint64_t> bytes = bytes_of_file(path)) state.scope(path).set(kBytes, *bytes);
+    if (const std::optional<uint64_t> bytes = bytes_of_file(path, 0)) state.scope(path).set(kBytes, *bytes);
   }
 }
 

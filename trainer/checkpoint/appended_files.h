@@ -22,6 +22,7 @@ class AppendedFiles {
   void add(const std::string& path);
   // The files that are regular files now. record() records these.
   std::vector<std::string> present() const;
+  // Also records those that are not there yet.
   void record(State& state) const;
   // Throws DataError if a file is shorter than it was, since lines are lost then. A file that is gone begins anew.
   void check(const State& state) const;

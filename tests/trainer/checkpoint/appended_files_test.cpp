@@ -34,7 +34,16 @@ TEST_F(AppendedFilesTest, AreCutToWhatTheyWere) {
   files_.check(state_);
   files_.cut(state_);
   EXPECT_EQ(TempFolder::read(log_), "one\ntwo\n");
-  EXPECT_EQ(TempFolder::read(other_), "there was none\n") << "it is not on record";
+  EXPECT_EQ(TempFolder::read(other_), "") << "it was not there yet";
+}
+
+TEST_F(AppendedFilesTest, ThatAreNotOnRecordStayAsTheyAre) {
+  AppendedFiles again;
+  const std::string unknown = temp_.write("unknown.jsonl", "of somebody else\n");
+  again.add(unknown);
+  again.check(state_);
+  again.cut(state_);
+  EXPECT_EQ(TempFolder::read(unknown), "of somebody else\n");
 }
 
 TEST_F(AppendedFilesTest, AreKnownHoweverTheirPathIsSpelled) {

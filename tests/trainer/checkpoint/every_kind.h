@@ -67,9 +67,8 @@ inline std::vector<std::string> trainings_with_layer(const std::string& node, in
 inline void check_every_layer(const Catalog& catalog) {
   const LayerRegistry& layers = catalog.layers.layers;
   for (const auto& [kind, node] : example_nodes(layers)) {
-    KindAndOptions parts = kind_and_options(parse_yaml(node, kind), "a layer");
-    parts.options.erase("from");  // says which layers it reads, and is no option of its own
-    const Spec spec = Spec::map().set(parts.kind, std::move(parts.options));
+    Spec spec = parse_yaml(node, kind);
+    if (Spec* options = spec.find(kind); options != nullptr && options->is_map()) options->erase("from");
     const int inputs = layers.make(layers.read(spec, "a layer"), spec)->min_inputs();
     bool fits = false;
     for (const std::string& yaml : trainings_with_layer(node, inputs)) {
