@@ -20,7 +20,7 @@ namespace millrace {
 class AppendedFiles {
  public:
   void add(const std::string& path);
-  // The files that are regular files now. record() records these.
+  // Those that are regular files now.
   std::vector<std::string> present() const;
   // Also records those that are not there yet.
   void record(State& state) const;

@@ -354,7 +354,11 @@ TEST_P(CheckpointFaults, KillsLeaveTheLastGoodCheckpoint) {
 INSTANTIATE_TEST_SUITE_P(Ways, CheckpointFaults,
                          ::testing::Values(Attempt{}, Attempt{.nameless = false}, Attempt{.step = 100},
                                            Attempt{.step = 100, .nameless = false}, Attempt{.keep = 2},
-                                           Attempt{.step = 50}));
+                                           Attempt{.step = 50}),
+                         [](const auto& info) {
+                           const Attempt& one = info.param;
+                           return cat("Step", one.step, "Keep", one.keep, one.nameless ? "" : "WithNames");
+                         });
 
 }  // namespace
 }  // namespace millrace
