@@ -77,6 +77,32 @@ Ratio of_copy(const Setting& setting) {
   });
 }
 
+// Seconds from nothing to the first step of a training that goes on in 100 GB of text.
+Ratio to_first_step(const Setting& setting) {
+  constexpr int kFiles = 1500, kSteps = 300;
+  const std::string folder = setting.folder + "/checkpoints";
+  std::string files;
+  for (int i = 0; i < kFiles; ++i) files += cat(i > 0 ? ", " : "", '"', data_file(setting.folder), '"');
+  const std::string config = cat("seed: 23\nthreads: 2\ninput:\n  - filename_queue: {files: [", files,
+                                 "], epochs: 1}\n  - csv_reader\n"
+                                 "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
+                                 "  - shuffle_batch: {batch_size: 256, min_after_dequeue: 10000}\n"
+                                 "model:\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n"
+                                 "optimizer: {sgd: {learning_rate: 0.1}}\ncheckpoint: {dir: \"",
+                                 folder, "\", every: 100000}\n");
+  std::filesystem::remove_all(folder);
+  const auto train = [&](int64_t steps) {
+    Trainer trainer = Trainer::from_string(config, "budget.yaml");
+    trainer.resume();
+    const int64_t last = trainer.steps() + steps;
+    trainer.run({.on_batch = [&](const BatchReport& report) {
+      if (report.step == last) trainer.stop();
+    }});
+  };
+  train(kSteps);
+  return median_of(setting.rounds, [&] { return timed(wall_seconds, [&] { train(1); }); });
+}
+
 }  // namespace
 
 void add_checkpoint_budgets(Budgets& out) {
@@ -88,6 +114,8 @@ void add_checkpoint_budgets(Budgets& out) {
   out.push_back({"checkpoint/lenet", "LeNet at batch 64, every 10 steps, over none", 1.03, false,
                  [](const Setting& setting) { return with_checkpoints(setting, lenet(setting)); }});
   out.push_back({"checkpoint/copy", "what a step waits, over a memcpy of the same bytes", 1.5, false, of_copy});
+  out.push_back({"checkpoint/resume", "seconds to the first step after a resume in 100 GB, with its checkpoint", 1,
+                 false, to_first_step});
 }
 
 }  // namespace millrace::bench
