@@ -11,7 +11,7 @@ endmacro()
 
 # One line each.
 set(MILLRACE_CAPABILITIES "")
-millrace_capability(checkpoints "trainer/(checkpoint/|checkpoints[._]|(appended_files|resumed_training|written_checkpoints)_test)|cli/(verify/|commands/(checkpoints|verify_resume)_command|resume_test)|api/c_checkpoints_test|promises/(interrupted|restored)_training_test|extending/restored_kinds_test")
+millrace_capability(checkpoints "trainer/(checkpoint/|checkpoints[._]|(appended_files|cuda_checkpoints|resumed_training|written_checkpoints)_test)|cli/(verify/|commands/(checkpoints|verify_resume)_command|resume_test)|api/c_checkpoints_test|promises/(interrupted|restored)_training_test|extending/restored_kinds_test")
 millrace_capability(compare "cli/(compare/(compare_(page|text)|comparison)|commands/compare_command|configs_test)")
 millrace_capability(generate "cli/(generate/|commands/generate_command|(configs|readme)_test)")
 millrace_capability(images "core/(kernels/images/|cuda/(cudnn_)?(convolution|images))|layers/(conv|[a-z_]*pool)|input/ops/augment|trainer/image_training|cli/reference/reference_page_test")
