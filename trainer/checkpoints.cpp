@@ -233,6 +233,10 @@ void FolderCheckpoints::begin_one(int64_t step) {
     copy(job);
     being_written_ = step;
     writer_->write(std::move(job));
+  } catch (const DataError&) {  // these two come from a step that was under way
+    throw;
+  } catch (const DeviceError&) {
+    throw;
   } catch (...) {
     fail(step, text_of_failure(std::current_exception()));
   }
