@@ -51,7 +51,7 @@ WorkFolder::WorkFolder(const std::string& keep) : path_(keep), keeps_(!keep.empt
 WorkFolder::~WorkFolder() { remove(path_); }
 
 std::string WorkFolder::make(const std::string& name) const {
-  const std::string path = cat(path_, '/', name);
+  std::string path = cat(path_, '/', name);
   make_folder(path);
   return path;
 }

@@ -24,9 +24,9 @@ void sync_file(const std::string& path, FileCalls& calls) {
 
 }  // namespace
 
-std::string text_of_failure(std::exception_ptr failure) {
+std::string text_of_failure(const std::exception_ptr& failure) {
   try {
-    std::rethrow_exception(as_error(std::move(failure), "writing a checkpoint"));
+    std::rethrow_exception(as_error(failure, "writing a checkpoint"));
   } catch (const Error& error) {
     return error.what();
   }

@@ -37,7 +37,7 @@ struct CheckpointOutcome {
 };
 
 // The text of an exception, for messages.
-std::string text_of_failure(std::exception_ptr failure);
+std::string text_of_failure(const std::exception_ptr& failure);
 
 class CheckpointWriter {
  public:
