@@ -11,7 +11,6 @@ namespace millrace::cli {
 namespace {
 
 using ::millrace::testing::CommandResult;
-using ::millrace::testing::small_config;
 using ::millrace::testing::trainer_words;
 using ::millrace::testing::write_small_data;
 
