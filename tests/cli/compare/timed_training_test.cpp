@@ -66,8 +66,8 @@ TEST(TimedTraining, StopEndsThisRunAndFurtherOnes) {
 }
 
 TEST(ForTiming, LeavesOutWhatATrainingDoesBesideItsSteps) {
-  const Spec spec =
-      for_timing(config("save: m.safetensors\ncheckpoint: runs\nlog: {json: a}\ntrain: {steps: 3}\ncompare: {rounds: 2}\n"));
+  const Spec spec = for_timing(
+      config("save: m.safetensors\ncheckpoint: runs\nlog: {json: a}\ntrain: {steps: 3}\ncompare: {rounds: 2}\n"));
   EXPECT_EQ(spec.find("save"), nullptr);
   EXPECT_EQ(spec.find("checkpoint"), nullptr);
   EXPECT_EQ(spec.find("log"), nullptr);
