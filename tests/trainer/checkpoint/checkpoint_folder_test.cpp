@@ -355,8 +355,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, CheckpointFaults,
                          ::testing::Values(Attempt{}, Attempt{.nameless = false}, Attempt{.step = 100},
                                            Attempt{.step = 100, .nameless = false}, Attempt{.keep = 2},
                                            Attempt{.step = 50}),
-                         [](const auto& info) {
-                           const Attempt& one = info.param;
+                         [](const auto& way) {
+                           const Attempt& one = way.param;
                            return cat("Step", one.step, "Keep", one.keep, one.nameless ? "" : "WithNames");
                          });
 
