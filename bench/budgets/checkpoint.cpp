@@ -58,11 +58,13 @@ Ratio with_checkpoints(const Setting& setting, const Trained& training, const st
       [&] { return train(setting, training, true, more).seconds; });
 }
 
-// Seconds of one copy of so many bytes, from where they were not just now.
+// Seconds of one copy of so many bytes, which were just written, to where nobody wrote for long, as between two
+// checkpoints.
 double memcpy_seconds(size_t bytes) {
-  std::vector<char> from(bytes, 1), to(bytes, 2);
+  std::vector<char> from(bytes, 1), to(bytes, 2), between(size_t{64} << 20);
   std::vector<double> rounds;
   for (int i = 0; i < 21; ++i) {
+    std::fill(between.begin(), between.end(), static_cast<char>(i));
     std::fill(from.begin(), from.end(), static_cast<char>(i));
     rounds.push_back(timed(wall_seconds, [&] { std::memcpy(to.data(), from.data(), bytes); }));
   }
