@@ -85,7 +85,7 @@ class TrainingLoop final : public TrainingPart {
   Trace* const trace_;  // may be null
   std::atomic<bool> stopping_{false};
   // See TrainingLoopArgs::at_border. stop() sets stopping_ and then reads this one, the loop sets this one and then
-  // reads stopping_: so either stop() leaves the input alone, or the loop asks for no batch that could be cut off.
+  // reads stopping_. So stop() leaves the input alone, or the loop asks for no batch that could be cut off.
   std::atomic<bool> may_cut_input_{true};
 
   bool begun_ = false;

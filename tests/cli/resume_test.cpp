@@ -180,7 +180,7 @@ TEST_F(ResumeTest, TheLogHasNoLineTwice) {
   EXPECT_THAT(summary(events_in(ended.out)), Not(::testing::Contains("step 5")));
 }
 
-// The data have no known end, of which the training warns when it begins.
+// The data have no known end, so the training warns when it begins.
 TEST_F(ResumeTest, TheLogHasNoWarningTwice) {
   const std::vector<std::string> words = trainer_words({"endless.yaml", "--json", "--quiet", "--resume", "--set",
                                                         "log.json=log.jsonl", "--set", "checkpoint.every=1000"});

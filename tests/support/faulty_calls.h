@@ -1,4 +1,4 @@
-// FileCalls that count, and one of which does something on purpose.
+// FaultyCalls counts the calls of the system. One call fails, or does something else, on purpose.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // FolderLock: the right to write into a folder, which one training at a time has. The file "checkpoint.lock" in the
-// folder says who has it; it stays when the lock is given back, which the end of the process does, too.
+// folder says who has it, and stays there. The end of the process gives the lock back, too.
 //
 // Move-only.
 #pragma once

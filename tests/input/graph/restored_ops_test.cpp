@@ -28,7 +28,7 @@ class RestoredOps : public ::testing::Test {
     folder_.write("b.csv", b);
   }
 
-  // The ops that read a file, under names that begin with that of the file.
+  // The ops for one file. Their names begin with the name of the file.
   std::string reading(const std::string& name) const {
     return cat("- filename_queue: {name: ", name, "_files, files: ", quote(folder_.path(name + ".csv"), 4096),
                ", epochs: 2}\n- csv_reader: {name: ", name, "_reader, chunk_bytes: 60}\n- decode_csv: {name: ", name,
