@@ -164,6 +164,8 @@ std::vector<std::string> FolderCheckpoints::begin() {
   }
   const Device device = args_.context.device();
   copy_ = Memory::pinned(device, state_.most_bytes());
+  // Takes the pages now, not in the first step that is copied.
+  std::fill_n(static_cast<std::byte*>(copy_.data()), state_.most_bytes(), std::byte{});
   if (!device.is_cpu()) {
     side_.emplace(device, args_.context.executor());
     ready_.emplace(device);

@@ -1,6 +1,8 @@
 #include "millrace/trainer/checkpoint/checkpoint_writer.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <cerrno>
 #include <chrono>
@@ -20,6 +22,12 @@ void sync_file(const std::string& path, FileCalls& calls) {
   const Descriptor file = calls.open(path, O_RDONLY);
   if (!file && errno == ENOENT) return;
   if (!file || calls.sync(file) != 0) throw IoError(cat("cannot bring it to the disk: ", errno_text(errno)), {path});
+}
+
+// When this thread wakes up, the thread that woke it runs on: the training would wait otherwise. Best effort.
+void let_others_run_on() {
+  const sched_param none{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
 }
 
 }  // namespace
@@ -71,6 +79,7 @@ std::optional<CheckpointOutcome> CheckpointWriter::outcome() {
 
 void CheckpointWriter::run() {
   if (trace_ != nullptr) trace_->name_thread("checkpoints");
+  let_others_run_on();
   const MutexLock lock(mutex_);
   for (;;) {
     while (!job_ && !ends_) mutex_.wait(changed_);
