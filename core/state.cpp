@@ -1,5 +1,6 @@
 #include "millrace/core/state.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <utility>
@@ -112,28 +113,56 @@ void read_map(StateReader& reader, size_t least_bytes, Map& map, const Read& rea
   }
 }
 
+// The entry of `key`; one that was spare has its old value.
+template <class Entries>
+auto& entry_of(Entries& entries, std::string_view key) {
+  if (const auto found = entries.used.find(key); found != entries.used.end()) return found->second;
+  if (const auto found = entries.spare.find(key); found != entries.spare.end()) {
+    return entries.used.insert(entries.spare.extract(found)).position->second;
+  }
+  return entries.used[std::string(key)];
+}
+
+template <class Entries>
+void make_spare(Entries& entries) {
+  entries.used.swap(entries.spare);  // spare ones are few: most keys are set again
+  entries.spare.merge(entries.used);
+  entries.used.clear();
+}
+
 }  // namespace
 
-void State::set(std::string_view key, std::vector<uint64_t> values) {
-  numbers_.insert_or_assign(std::string(key), std::move(values));
+void State::set(std::string_view key, std::span<const uint64_t> values) {
+  std::ranges::copy(values, list(key, values.size()).begin());
+}
+
+// reserve() takes as much as the numbers need, resize() alone might take twice that.
+std::span<uint64_t> State::list(std::string_view key, size_t size) {
+  std::vector<uint64_t>& numbers = entry_of(numbers_, key);
+  numbers.reserve(size);
+  numbers.resize(size);
+  return numbers;
 }
 
 void State::set_reals(std::string_view key, const std::vector<double>& values) {
-  std::vector<uint64_t> bits;
-  for (const double value : values) bits.push_back(std::bit_cast<uint64_t>(value));
-  set(key, std::move(bits));
+  std::ranges::transform(values, list(key, values.size()).begin(),
+                         [](double value) { return std::bit_cast<uint64_t>(value); });
 }
 
-void State::set_text(std::string_view key, std::string value) {
-  texts_.insert_or_assign(std::string(key), std::move(value));
+void State::set_real(std::string_view key, double value) { set(key, std::bit_cast<uint64_t>(value)); }
+
+void State::set_text(std::string_view key, std::string_view value) { entry_of(texts_, key) = value; }
+
+State& State::scope(std::string_view name) { return entry_of(scopes_, name); }
+
+void State::clear() {
+  for (auto& [name, part] : scopes_.used) part.clear();
+  make_spare(numbers_);
+  make_spare(texts_);
+  make_spare(scopes_);
 }
 
-State& State::scope(std::string_view name) {
-  const auto found = scopes_.find(name);
-  return found != scopes_.end() ? found->second : scopes_[std::string(name)];
-}
-
-const std::vector<uint64_t>& State::values(std::string_view key) const { return find_in(numbers_, key, "value"); }
+const std::vector<uint64_t>& State::values(std::string_view key) const { return find_in(numbers_.used, key, "value"); }
 
 uint64_t State::value(std::string_view key) const {
   const std::vector<uint64_t>& found = values(key);
@@ -170,30 +199,31 @@ const std::vector<uint64_t>& State::counts(std::string_view key, std::initialize
   return found;
 }
 
-const std::string& State::text(std::string_view key) const { return find_in(texts_, key, "text"); }
+const std::string& State::text(std::string_view key) const { return find_in(texts_.used, key, "text"); }
 
-const State& State::scope(std::string_view name) const { return find_in(scopes_, name, "part"); }
+const State& State::scope(std::string_view name) const { return find_in(scopes_.used, name, "part"); }
 
 bool State::has(std::string_view key) const {
-  return numbers_.contains(key) || texts_.contains(key) || scopes_.contains(key);
+  return numbers_.used.contains(key) || texts_.used.contains(key) || scopes_.used.contains(key);
 }
 
 std::vector<std::string> State::keys() const {
   std::vector<std::string> out;
-  for (const auto& [key, values] : numbers_) out.push_back(key);
+  for (const auto& [key, values] : numbers_.used) out.push_back(key);
   return out;
 }
 
-// Not in the header: nvcc would want a whole State in the middle of it.
-bool State::operator==(const State&) const = default;
+bool State::operator==(const State& other) const {
+  return numbers_.used == other.numbers_.used && texts_.used == other.texts_.used && scopes_.used == other.scopes_.used;
+}
 
 void State::append_to(std::string& out) const {
-  append_map(out, numbers_, [&](const std::vector<uint64_t>& values) {
+  append_map(out, numbers_.used, [&](const std::vector<uint64_t>& values) {
     append_number(out, values.size());
     for (uint64_t value : values) append_number(out, value);
   });
-  append_map(out, texts_, [&](const std::string& text) { append_text(out, text); });
-  append_map(out, scopes_, [&](const State& scope) { scope.append_to(out); });
+  append_map(out, texts_.used, [&](const std::string& text) { append_text(out, text); });
+  append_map(out, scopes_.used, [&](const State& scope) { scope.append_to(out); });
 }
 
 std::string State::encode() const {
@@ -207,9 +237,9 @@ std::string State::encode() const {
 State State::read(StateReader& reader, int depth) {
   if (depth > kMaxDepth) refuse("its parts are nested too deeply");
   State state;
-  read_map(reader, 2 * kNumberBytes, state.numbers_, [&] { return reader.numbers(); });
-  read_map(reader, 2 * kNumberBytes, state.texts_, [&] { return reader.text(); });
-  read_map(reader, 4 * kNumberBytes, state.scopes_, [&] { return read(reader, depth + 1); });
+  read_map(reader, 2 * kNumberBytes, state.numbers_.used, [&] { return reader.numbers(); });
+  read_map(reader, 2 * kNumberBytes, state.texts_.used, [&] { return reader.text(); });
+  read_map(reader, 4 * kNumberBytes, state.scopes_.used, [&] { return read(reader, depth + 1); });
   return state;
 }
 

@@ -5,13 +5,16 @@
 //   rows_ = state.scope("window").count("rows");       // restore()
 //
 // A value. encode() gives bytes that decode() checks (magic, version, checksum), so a truncated or foreign file is an
-// error.
+// error. Whoever saves often into one object calls clear() before: the same keys as last time then allocate nothing.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,14 +25,22 @@ namespace millrace {
 
 class MILLRACE_EXPORT State {
  public:
-  void set(std::string_view key, std::vector<uint64_t> values);
-  void set(std::string_view key, uint64_t value) { set(key, std::vector<uint64_t>{value}); }
+  void set(std::string_view key, std::span<const uint64_t> values);
+  void set(std::string_view key, std::initializer_list<uint64_t> values) {
+    set(key, std::span<const uint64_t>(values.begin(), values.size()));
+  }
+  void set(std::string_view key, uint64_t value) { set(key, std::span<const uint64_t>(&value, 1)); }
+  // Sets `size` numbers, which the caller then writes; until then they may be anything. Valid until `key` is set again
+  // or clear() is called.
+  std::span<uint64_t> list(std::string_view key, size_t size);
   // Any doubles, also NaN; they come back with the same bits.
   void set_reals(std::string_view key, const std::vector<double>& values);
-  void set_real(std::string_view key, double value) { set_reals(key, {value}); }
-  void set_text(std::string_view key, std::string value);
+  void set_real(std::string_view key, double value);
+  void set_text(std::string_view key, std::string_view value);
   // A part; it is made if it is absent.
   State& scope(std::string_view name);
+  // Removes everything, but keeps the memory for the same keys. A copy does not have that memory.
+  void clear();
 
   // More than any count of rows, bytes or lines, and so little that two of them can be added.
   static constexpr uint64_t kMostCount = (uint64_t{1} << 62) - 1;
@@ -60,13 +71,31 @@ class MILLRACE_EXPORT State {
   bool operator==(const State&) const;
 
  private:
+  // Entries by key, and entries that clear() removed. A copy has no spare ones.
+  template <class T>
+  struct Entries {
+    using Map = std::map<std::string, T, std::less<>>;
+
+    Entries() = default;
+    Entries(const Entries& other) : used(other.used) {}
+    Entries(Entries&&) noexcept = default;
+    Entries& operator=(const Entries& other) {
+      used = other.used;
+      return *this;
+    }
+    Entries& operator=(Entries&&) noexcept = default;
+    ~Entries() = default;
+
+    Map used, spare;
+  };
+
   uint64_t count_up_to(std::string_view key, uint64_t most) const;
   void append_to(std::string& out) const;
   static State read(class StateReader& reader, int depth);
 
-  std::map<std::string, std::vector<uint64_t>, std::less<>> numbers_;
-  std::map<std::string, std::string, std::less<>> texts_;
-  std::map<std::string, State, std::less<>> scopes_;
+  Entries<std::vector<uint64_t>> numbers_;
+  Entries<std::string> texts_;
+  Entries<State> scopes_;
 };
 
 }  // namespace millrace

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 #include "millrace/core/errors.h"
 #include "tests/core/state_bytes.h"
@@ -66,6 +68,62 @@ TEST(State, TellsWhatIsThere) {
   EXPECT_TRUE(state.has("reader"));
   EXPECT_FALSE(state.has("offset"));
   EXPECT_EQ(state.keys(), (std::vector<std::string>{"batches", "draws", "empty"}));
+}
+
+TEST(State, HoldsAfterClearOnlyWhatIsSetAnew) {
+  const auto fill = [](State& state) {
+    state.set("draws", {9});
+    const std::span<uint64_t> list = state.list("empty", 2);
+    list[0] = 4;
+    list[1] = 5;
+    state.set_real("loss", 0.5);
+    state.set_text("graph", "b");
+    state.scope("reader").set("line", 3);
+    state.scope("reader").scope("names");
+  };
+  State fresh;
+  fill(fresh);
+  State state = example();
+  state.clear();
+  EXPECT_EQ(state, State());
+  EXPECT_EQ(state.encode(), State().encode());
+  fill(state);
+  EXPECT_EQ(state, fresh);
+  EXPECT_EQ(state.encode(), fresh.encode());
+  EXPECT_EQ(state.keys(), fresh.keys());
+  for (const char* gone : {"batches", "shuffle"}) EXPECT_FALSE(state.has(gone)) << gone;
+  EXPECT_FALSE(state.scope("reader").has("offset"));
+  EXPECT_FALSE(state.scope("reader").scope("names").has("first"));
+  EXPECT_THROW(std::as_const(state).scope("shuffle"), DataError);
+}
+
+TEST(State, IsCopiedAsIfNothingHadBeenCleared) {
+  State state = example();
+  state.clear();
+  state.set("batches", 13);
+  State copy = state;
+  copy.set("draws", {2});
+  EXPECT_EQ(copy.values("draws"), std::vector<uint64_t>{2});
+  EXPECT_FALSE(state.has("draws"));
+  const State other = example();
+  state = other;
+  EXPECT_EQ(state, other);
+  state.clear();
+  EXPECT_EQ(state, State()) << "also keys that were there twice";
+}
+
+// The memory of a list is what a bound counts, however often it grew.
+TEST(State, TakesTheMemoryOfAListAgain) {
+  State state;
+  state.list("rows", 100);
+  state.list("rows", 101);
+  EXPECT_EQ(state.values("rows").capacity(), 101u);
+  const uint64_t* const first = state.values("rows").data();
+  for (const size_t count : {size_t{7}, size_t{101}}) {
+    state.clear();
+    EXPECT_EQ(state.list("rows", count).data(), first);
+    EXPECT_EQ(state.values("rows").size(), count);
+  }
 }
 
 TEST(State, KeepsEveryBitOfADouble) {

@@ -15,6 +15,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
+#include "millrace/core/state.h"
 #include "millrace/input/op.h"
 #include "millrace/input/rows/chunk.h"
 #include "millrace/layers/catalog.h"
@@ -90,8 +91,8 @@ inline constexpr uint64_t kLayout = [] {
   uint64_t hash = kInterfaces;
   for (const size_t size :
        {sizeof(Spec), sizeof(OptionInfo), sizeof(Catalog), sizeof(Context), sizeof(PlanArgs), sizeof(ForwardArgs),
-        sizeof(BackwardArgs), sizeof(RowBlock), sizeof(FieldSpec), sizeof(Chunk), sizeof(Note), sizeof(Unit),
-        sizeof(BindArgs), sizeof(Port), sizeof(LossArgs), sizeof(MetricArgs), sizeof(UpdateArgs)}) {
+        sizeof(BackwardArgs), sizeof(State), sizeof(RowBlock), sizeof(FieldSpec), sizeof(Chunk), sizeof(Note),
+        sizeof(Unit), sizeof(BindArgs), sizeof(Port), sizeof(LossArgs), sizeof(MetricArgs), sizeof(UpdateArgs)}) {
     hash = (hash ^ size) * 0x100000001b3;
   }
   return hash;
