@@ -52,6 +52,7 @@ struct Pipeline::Impl {
 
   const InputGraph whole;
   GraphImpl& graph;
+  const std::string own_fingerprint;
   const PipelineOptions options;
   const StreamEvents events;
 
@@ -76,6 +77,7 @@ struct Pipeline::Impl {
 Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
     : whole(std::move(given_graph)),
       graph(*whole.impl_),
+      own_fingerprint(fingerprint(graph)),
       options(std::move(given)),
       events{options.on_bad_row, options.on_print, options.on_report},
       chain(PortType::batches, graph.batch_links),
@@ -347,29 +349,34 @@ PipelineTimes Pipeline::times() const {
 }
 
 State Pipeline::save() const {
+  State out;
+  save(out);
+  return out;
+}
+
+void Pipeline::save(State& out) const {
   const Impl& impl = *impl_;
   if (impl.options.pieces) throw InternalError("the state of an input cannot be saved if batches come in pieces");
   if (impl.cut_off) {
     throw InternalError("the input's state cannot be saved: its last batch was cut off by an error or by cancel()", {},
                         "save between two batches");
   }
-  State state;
-  state.set_text("graph", fingerprint(impl.graph));
-  state.set("rows", impl.summary.rows);
-  state.set("batches", impl.summary.batches);
-  state.set("passes", impl.summary.passes);
-  state.set("ended", impl.ended ? 1 : 0);
-  impl.log.save(state.scope("notes"));
-  State& ops = state.scope("ops");
+  out.clear();
+  out.set_text("graph", impl.own_fingerprint);
+  out.set("rows", impl.summary.rows);
+  out.set("batches", impl.summary.batches);
+  out.set("passes", impl.summary.passes);
+  out.set("ended", impl.ended ? 1 : 0);
+  impl.log.save(out.scope("notes"));
+  State& ops = out.scope("ops");
   impl.for_each_state([&](const std::string& name, const auto& part) { part.save(ops.scope(name)); });
-  return state;
 }
 
 void Pipeline::restore(const State& state) {
   Impl& impl = *impl_;
   if (impl.started) throw InternalError("the input's state can only be restored before the first batch");
   const FloatMode mode;  // rows are read again
-  const std::string own = fingerprint(impl.graph), &other = state.text("graph");
+  const std::string &own = impl.own_fingerprint, &other = state.text("graph");
   const std::string kept = lines_to_keep(impl.graph, own), other_kept = lines_to_keep(impl.graph, other);
   if (other_kept != kept) {
     throw DataError(cat("the input state was saved by another input: ", first_difference(kept, other_kept)), {},

@@ -196,6 +196,8 @@ class MILLRACE_EXPORT Pipeline {
   // that had ended go on if there is more now. Throws InternalError if an error or cancel() cut a batch off: the graph
   // then no longer stands right after the last batch. Throws it also if batches come in pieces.
   State save() const;
+  // The same, but reuses the memory of `out`. After an error `out` may hold anything.
+  void save(State& out) const;
   // REQUIRES: next() was not called yet. Throws DataError if files or configuration differ from what was saved, and
   // ConfigError if the data would now end before the place of the state.
   void restore(const State& state);

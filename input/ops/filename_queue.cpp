@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,20 +132,16 @@ class FilenameQueue final : public NameSource {
       throw ConfigError(cat("the input's state cannot be saved: ", described(stream_), " can be read only once"),
                         options_.files_place, "write it to a file first");
     }
-    std::string paths;
-    std::vector<uint64_t> sizes, firsts, lasts;
     const std::vector<FileDigest>& digests = all_digests();
+    state.set_text("files", paths_);
+    const std::span<uint64_t> sizes = state.list("sizes", entries_.size());
+    const std::span<uint64_t> firsts = state.list("first_blocks", entries_.size());
+    const std::span<uint64_t> lasts = state.list("last_blocks", entries_.size());
     for (size_t i = 0; i < entries_.size(); ++i) {
-      paths += entries_[i]->path;
-      paths += '\0';
-      sizes.push_back(entries_[i]->size);
-      firsts.push_back(digests[i].first);
-      lasts.push_back(digests[i].last);
+      sizes[i] = entries_[i]->size;
+      firsts[i] = digests[i].first;
+      lasts[i] = digests[i].last;
     }
-    state.set_text("files", std::move(paths));
-    state.set("sizes", std::move(sizes));
-    state.set("first_blocks", std::move(firsts));
-    state.set("last_blocks", std::move(lasts));
   }
 
   void check(const State& state) const override {
@@ -192,6 +189,8 @@ class FilenameQueue final : public NameSource {
     auto entry = std::make_shared<FileEntry>();
     entry->size = file.size;
     if (file.is_stream) add_stream(*entry, file.path);
+    paths_ += file.path;
+    paths_ += '\0';
     entry->path = std::move(file.path);
     entry->index = static_cast<uint32_t>(entries_.size());
     entries_.push_back(std::move(entry));
@@ -300,6 +299,7 @@ class FilenameQueue final : public NameSource {
   uint32_t source_ = 0;
   std::string stream_;                                     // the path of data that come once; empty: there are none
   std::vector<std::shared_ptr<const FileEntry>> entries_;  // as matched
+  std::string paths_;                                      // of all entries, as a state holds them
 
   FileSystem* files_ = nullptr;
 

@@ -210,6 +210,7 @@ class MILLRACE_EXPORT RowBlock {
   size_t varying_bytes(int64_t row) const;
   RowId& id(int64_t row) { return static_cast<RowId*>(ids_.data())[row]; }
   const RowId& id(int64_t row) const { return static_cast<const RowId*>(ids_.data())[row]; }
+  std::span<const RowId> ids() const { return {static_cast<const RowId*>(ids_.data()), static_cast<size_t>(size_)}; }
 
   // Field `field` of all rows, with the shape (size(), ...). REQUIRES: it does not vary.
   TensorView view(size_t field);

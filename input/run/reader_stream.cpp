@@ -1,6 +1,7 @@
 #include "millrace/input/run/reader_stream.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "millrace/core/text.h"
@@ -218,12 +219,12 @@ void ReaderStream::restart() {
 
 void ReaderStream::save_position(State& state) const {
   state.set("position", {pass_, names_taken_, turn_});
-  std::vector<uint64_t> places;
+  auto to = state.list("places", places_.size() * kOfPlace).begin();
   for (const Reader* reader : places_) {
-    places.insert(places.end(),
-                  {reader->file.file_ordinal, reader->position.offset, reader->position.line, reader->left_out});
+    const uint64_t place[kOfPlace] = {reader->file.file_ordinal, reader->position.offset, reader->position.line,
+                                      reader->left_out};
+    to = std::copy(std::begin(place), std::end(place), to);
   }
-  state.set("places", std::move(places));
 }
 
 uint32_t ReaderStream::restore_position(const State& state) {

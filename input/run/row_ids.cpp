@@ -1,5 +1,8 @@
 #include "millrace/input/run/row_ids.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace millrace {
 
 namespace {
@@ -9,12 +12,11 @@ constexpr size_t kNumbers = kSavedIdBytes / sizeof(uint64_t);
 }  // namespace
 
 void save_ids(State& state, std::string_view key, std::span<const RowId> ids) {
-  std::vector<uint64_t> numbers;
-  numbers.reserve(ids.size() * kNumbers);
+  auto to = state.list(key, ids.size() * kNumbers).begin();
   for (const RowId& id : ids) {
-    numbers.insert(numbers.end(), {id.source, id.pass, id.file, id.length, id.offset, id.line, id.next_line});
+    const uint64_t numbers[kNumbers] = {id.source, id.pass, id.file, id.length, id.offset, id.line, id.next_line};
+    to = std::copy(std::begin(numbers), std::end(numbers), to);
   }
-  state.set(key, std::move(numbers));
 }
 
 std::vector<RowId> load_ids(const State& state, std::string_view key) {

@@ -44,9 +44,13 @@ class GraphCheck {
       Pipeline pipeline(graph(), {.executor = &executor});
       RowBlock slot = pipeline.make_slot();
       Lines lines;
+      State state;
       for (int batch = 0; batch < most; ++batch) {
-        if (threads == 3 && batch > 0 && lines.back() != "error")
-          check_rest(pipeline.save(), expected, lines, most - batch);
+        if (threads == 3 && batch > 0 && lines.back() != "error") {
+          pipeline.save(state);
+          EXPECT_EQ(state, pipeline.save()) << "a state before it is still there";
+          check_rest(state, expected, lines, most - batch);
+        }
         if (!add_batch(pipeline, slot, lines)) break;
       }
       EXPECT_EQ(lines, expected) << threads << " threads";

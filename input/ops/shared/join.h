@@ -1,6 +1,7 @@
 // Code shared by ops that join several inputs.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,7 @@ inline void check_inputs(const BindArgs& args) {
 }
 
 inline void save_flags(State& state, std::string_view key, const std::vector<bool>& flags) {
-  state.set(key, std::vector<uint64_t>(flags.begin(), flags.end()));
+  std::copy(flags.begin(), flags.end(), state.list(key, flags.size()).begin());
 }
 
 inline void load_flags(const State& state, std::string_view key, std::vector<bool>& flags) {
