@@ -87,8 +87,8 @@ CheckpointFolder& FolderCheckpoints::folder() {
   return *folder_;
 }
 
-// The copy of the tensors, and three times the ids of waiting rows: while the input collects them, in the State, and in
-// the bytes for the file.
+// The copy of the tensors, and three times the ids of waiting rows: in the State, and in the bytes for the file while
+// these grow.
 uint64_t FolderCheckpoints::memory_bound() const {
   return state_.most_bytes() + 3 * args_.parts.delivery.graph().state_bound();
 }

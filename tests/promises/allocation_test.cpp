@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "millrace/input/catalog.h"
+#include "millrace/input/graph/pipeline.h"
 #include "tests/promises/training.h"
 #include "tests/support/allocation_counter.h"
 
@@ -57,12 +59,11 @@ TEST(Allocation, ASteadyStepAllocatesNothingOfOurs) {
   }
 }
 
-// With the key, steps after which no checkpoint is due, also in a training that went on from one. The other deliveries
-// keep the place in the data with each batch that waits.
+// With the key, steps after which no checkpoint is due, also in a training that went on from one.
 TEST(Allocation, ASteadyStepBetweenCheckpointsAllocatesNothing) {
   TempFolder folder;
   write_data(folder);
-  for (const char* delivery : {"native", "feed"}) {
+  for (const char* delivery : {"native", "feed", "queue", "staging"}) {
     const std::string key = cat("checkpoint: {dir: ", quote(folder.path(delivery), 4096), ", every: 1000000}\n");
     const std::string yaml = endless(training_yaml(folder, {.delivery = delivery, .more = key}));
     for (const bool resumed : {false, true}) {
@@ -74,6 +75,40 @@ TEST(Allocation, ASteadyStepBetweenCheckpointsAllocatesNothing) {
       for (const AllocationCounts& step : counts) own += step.own;
       EXPECT_EQ(own, 0) << delivery << (resumed ? ", resumed" : "");
     }
+  }
+}
+
+// Among the ops are all that save lists.
+TEST(Allocation, AStateTakesTheMemoryOfTheOneBeforeIt) {
+  TempFolder folder;
+  write_data(folder);
+  const auto reading = [&](const std::string& name, const std::string& epochs, const std::string& readers) {
+    return cat("- filename_queue: {name: ", name, "_files, files: ", quote(folder.path("part-*.csv"), 4096), epochs,
+               "}\n- csv_reader: {name: ", name, "_reader", readers, "}\n- decode_csv: {name: ", name,
+               ", fields: {x: {columns: 0-5}, y: {columns: 7}}}\n");
+  };
+  const std::string lists[] = {
+      cat(reading("a", "", ", readers: 3"), reading("b", "", ""),
+          "- mix: {from: [a, b]}\n- map: {field: x, scale: 2}\n- filter: {field: y, op: '>', value: 0}\n"
+          "- skip: {rows: 3}\n- print: {every: 7}\n- shuffle_batch: {batch_size: 16, min_after_dequeue: 40}\n"),
+      cat(reading("a", ", epochs: 2", ""), reading("b", ", epochs: 2", ""),
+          "- interleave: {from: [a, b]}\n- cache\n- repeat\n- map: {field: x, scale: 2}\n- take: {rows: 100000}\n"
+          "- batch: {batch_size: 16}\n"),
+      "- synthetic: {features: 3, rows: 20}\n- repeat\n- shuffle_batch: {batch_size: 3, min_after_dequeue: 9}\n"};
+  for (const std::string& list : lists) {
+    Pipeline pipeline(InputGraph::build(parse_yaml(list, "test.yaml"), builtin_ops(), {.seed = 5}), {});
+    RowBlock batch = pipeline.make_slot();
+    State state;
+    int64_t own = 0;
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_GT(pipeline.next(batch), 0) << list;
+      start_counting();
+      pipeline.save(state);
+      const AllocationCounts counts = stop_counting();
+      if (i >= 100) own += counts.own;
+    }
+    EXPECT_EQ(own, 0) << list;
+    EXPECT_EQ(state, pipeline.save()) << list;
   }
 }
 

@@ -182,7 +182,7 @@ const RowBlock* QueueDelivery::next() {
 
 // Keeps the state before the first batch.
 void QueueDelivery::begin() {
-  if (!std::exchange(begun_, true) && saves_) state_ = pipeline_.save();
+  if (!std::exchange(begun_, true) && saves_) pipeline_.save(state_);
 }
 
 QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
@@ -259,7 +259,7 @@ void QueueDelivery::make(Entry& entry) {
   }
   try {
     pipeline_.summary(entry.summary);
-    if (saves_ && !entry.failure && !pipeline_.cancelled()) entry.state = pipeline_.save();
+    if (saves_ && !entry.failure && !pipeline_.cancelled()) pipeline_.save(entry.state);
   } catch (...) {
     entry.rows.clear();
     if (!entry.failure) entry.failure = std::current_exception();

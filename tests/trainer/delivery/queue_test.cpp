@@ -168,6 +168,23 @@ TEST(QueueDelivery, KeepsStatesOnlyWhereTheyAreAskedFor) {
   }
 }
 
+// Each state is saved into one of an earlier batch.
+TEST(QueueDelivery, HasTheStateOfTheBatchThatItGave) {
+  Executor executor(2);
+  const auto graph = [] { return testing::batches_watched([](Chunk&) {}); };
+  const auto delivery = make_queue(kQueueOfThree, graph(), {.executor = executor, .saves = true});
+  Pipeline plain(graph(), {});
+  RowBlock batch = plain.make_slot();
+  for (int taken = 1; taken <= 10; ++taken) {
+    ASSERT_NE(delivery->next(), nullptr);
+    ASSERT_EQ(plain.next(batch), 4);
+    EXPECT_EQ(delivery->save(), plain.save()) << taken;
+  }
+  EXPECT_EQ(delivery->next(), nullptr);
+  EXPECT_EQ(plain.next(batch), 0);
+  EXPECT_EQ(delivery->save(), plain.save());
+}
+
 TEST(StagingDelivery, SaysThatItIsAQueue) {
   Executor executor(2);
   const auto warnings = [&](DeliveryKind kind) {
