@@ -50,8 +50,8 @@ Device automatic_device(const CudaStatus& found, std::string* warning) {
 
 namespace {
 
-// From this size on, memory comes from the system, which gives zeros: what nobody touches takes no room. So a check of
-// a configuration takes next to none, however large the batches.
+// Blocks of this size or more come from the system, which gives zeros, and whose pages take no memory until they are
+// touched. So a check of a configuration takes little memory, however large the batches are.
 constexpr size_t kMappedBytes = size_t{64} << 20;
 
 // Zeros; null if there is not enough memory.
@@ -163,7 +163,7 @@ void Context::drain() noexcept {
   try {
     synchronize();
   } catch (const Error&) {
-    // A device that failed has nothing left to wait for.
+    // A device that failed does no more work.
   }
 }
 

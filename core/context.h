@@ -162,7 +162,7 @@ class MILLRACE_EXPORT Memory {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   Device device_;
-  Device pinned_for_ = Device::cpu();  // the CPU: not pinned
+  Device pinned_for_ = Device::cpu();  // the CPU means: not pinned
 };
 
 class Event;
@@ -178,7 +178,7 @@ using StatePointer = std::unique_ptr<State, StateDeleter>;
 // How exactly products and convolutions of float32 values are computed.
 enum class Precision : uint8_t {
   float32,  // in full
-  tf32,     // a GPU that gains speed by it may round factors to 11 significant bits; sums are float32's
+  tf32,     // a GPU that gains speed by it may round factors to 11 significant bits; sums stay float32
 };
 
 // One thread uses a Context at a time. Work on a CUDA device is asynchronous until synchronize(); on the CPU every call

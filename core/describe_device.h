@@ -1,4 +1,4 @@
-// What computes on a device: two of one description give the same bits.
+// The hardware and the libraries that compute on a device. Two devices with equal descriptions give the same bits.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace millrace {
 
 struct DeviceDescription {
   std::string name;                    // "AMD EPYC 7B13 64-Core Processor", "NVIDIA H100 80GB HBM3"
-  std::vector<std::string> libraries;  // of its products and convolutions: "oneDNN 2.6.3", "cuBLASLt 130100"
+  std::vector<std::string> libraries;  // for products and convolutions: "oneDNN 2.6.3", "cuBLASLt 130100"
 };
 
 // Opens the libraries of a CUDA device. Throws DeviceError if one is missing.

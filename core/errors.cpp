@@ -9,7 +9,7 @@ namespace millrace {
 
 namespace {
 
-// As long as a path may be.
+// The longest path of Linux.
 constexpr size_t kMostBytes = 4096;
 
 void cut(std::string& text) {
@@ -87,7 +87,7 @@ std::exception_ptr make_error(std::string_view who, std::string_view what, const
   } catch (const Error&) {
     return std::current_exception();
   } catch (...) {
-    // Not even the message could be made. This one is short enough to need no memory.
+    // There was no memory for the message. This one is so short that it needs none.
     return std::make_exception_ptr(InternalError("out of memory"));
   }
 }
@@ -133,10 +133,10 @@ void raise_copy(const std::exception_ptr& error, const Place& place) {
     } catch (Error& copy) {
       try {
         copy.set_place(place);
-      } catch (const std::bad_alloc&) {  // then without
+      } catch (const std::bad_alloc&) {  // then the copy has no place
       }
       throw;
-    } catch (const std::bad_alloc&) {  // then the original
+    } catch (const std::bad_alloc&) {  // then the original is thrown
     }
   }
   std::rethrow_exception(error);

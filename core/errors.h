@@ -108,7 +108,7 @@ MILLRACE_DECLARE_ERROR(DeviceError, Error);
 // The library broke a promise: a bug in it, or lack of memory.
 MILLRACE_DECLARE_ERROR(InternalError, Error);
 
-// What an exception of others says: their what() may return null.
+// The text of an exception from the code of others, whose what() may return null.
 inline std::string_view what_of(const std::exception& exception) {
   const char* const text = exception.what();
   return text != nullptr ? text : "an exception without a text";

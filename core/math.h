@@ -26,7 +26,7 @@ struct Format<float> {
   using Bits = uint32_t;
   static constexpr int kMantissaBits = 23, kBias = 127;
   static constexpr float kRoundToInteger = 0x1.8p23f;
-  // The high part has so few bits that its product with an exponent is exact.
+  // ln 2 in two parts. The high part has so few bits that its product with an exponent is exact.
   static constexpr float kLn2High = 0x1.63p-1f, kLn2Low = -0x1.bd0106p-13f;
   static constexpr Bits kSqrtHalf = 0x3f3504f3;
 };

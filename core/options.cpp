@@ -67,7 +67,7 @@ std::string default_text(const Spec& value) {
   return out + "]";
 }
 
-// Sets the range of the numbers among the forms, those in lists included.
+// Sets the range of all forms that are numbers, also inside lists.
 void set_range(std::vector<OptionForm>& forms, const Range& range) {
   for (OptionForm& form : forms) {
     if (form.is == OptionForm::Is::integer || form.is == OptionForm::Is::number) form.range = range;
@@ -104,14 +104,14 @@ std::string type_of_form(const OptionForm& form) {
 std::string type_of_forms(const std::vector<OptionForm>& forms) {
   std::vector<std::string> out;
   for (const OptionForm& form : forms) {
-    // A list behind the forms of its items needs no more words.
+    // After the forms of its items, the word "list" is enough.
     const bool of_the_same = form.is == OptionForm::Is::list && !out.empty();
     out.push_back(of_the_same ? std::string("list") : type_of_form(form));
   }
   return join(out, " or ");
 }
 
-// A bound in digits where it is whole and they are not too many: 1000000000000, not 1e+12.
+// Writes a whole bound in digits, unless they are too many: 1000000000000, not 1e+12.
 std::string bound_text(double bound) {
   constexpr double kMostDigits = 1e15;
   const bool in_digits = std::abs(bound) <= kMostDigits && bound == std::trunc(bound);
@@ -135,7 +135,7 @@ std::string type_of_options(const std::vector<OptionInfo>& options) {
 
 namespace {
 
-// The hint for an absent key that seems to be there with a slip in it.
+// A hint for an absent key, if an unknown key looks like it; else empty.
 std::string misspelt_as(const Spec& spec, const std::vector<OptionInfo>& known, const std::string& name) {
   for (const auto& [key, value] : spec.entries()) {
     const bool declared = std::ranges::find(known, key, &OptionInfo::name) != known.end();
@@ -144,7 +144,7 @@ std::string misspelt_as(const Spec& spec, const std::vector<OptionInfo>& known, 
   return {};
 }
 
-// Throws where `spec` lacks required keys; names all of them.
+// Throws if `spec` lacks required keys; the message names all of them.
 void check_required(const Spec& spec, const std::vector<OptionInfo>& known) {
   std::vector<std::string> absent;
   const OptionInfo* first = nullptr;
@@ -161,10 +161,10 @@ void check_required(const Spec& spec, const std::vector<OptionInfo>& known) {
   throw spec.error(cat("the key ", first->name, " is required (", first->type, ")"), hint);
 }
 
-// Throws where a key is written without a value.
+// Throws if the key was written without a value.
 void check_not_null(const Spec& node, const OptionInfo& info) {
   if (!node.is_null()) return;
-  // What a Spec may be is said later, by may_be().
+  // The values of a Spec are not known yet: may_be() is called later.
   const bool open = info.type == OptionType<Spec>::type();
   const bool text = open || info.type.find(OptionType<std::string>::type()) != std::string::npos;
   throw node.error(open ? std::string("the key has no value") : cat("the key has no value; expected ", info.type),
@@ -200,7 +200,7 @@ OptionReader::OptionReader(const Spec& spec) : spec_(&spec), resolved_(Spec::map
 OptionReader::~OptionReader() = default;
 
 const Spec& OptionReader::node(std::string_view name) const {
-  // Whoever asks has found fault with values; that of an absent key is none.
+  // The caller reports a wrong value. If a required key is absent, that is the error instead.
   check_required(*spec_, infos_);
   const Spec* found = spec_->find(name);
   return found != nullptr ? *found : *spec_;

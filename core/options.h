@@ -36,8 +36,8 @@ struct Range {
 // "at least 1", "more than 0 and at most 1"; empty without bounds.
 MILLRACE_EXPORT std::string range_text(const Range& range);
 
-// The purpose of a key. Code that reads the data in another way, or looks for a faster setting, knows no kind by its
-// name and relies on this.
+// The purpose of a key. Code that reads the data in another way, or looks for a faster setting, relies on it instead of
+// on the names of kinds.
 enum class OptionUse : uint8_t {
   none,
   files,           // which files are read
@@ -50,16 +50,16 @@ enum class OptionUse : uint8_t {
   batch_rows,      // rows of a batch
   tasks,           // how many tasks decode at once
   waiting,         // how many rows may wait for the step
-  always_waiting,  // how many of these stay, to be drawn from
+  always_waiting,  // how many of these stay in the window from which rows are drawn
   chunk_bytes,     // how much a task reads
   activation,      // the function that a layer applies to its output
   parameters,      // patterns for names of parameters
-  updates,         // after how many updates a schedule has come to its end
+  updates,         // after how many updates a schedule ends
 };
 
 // What the value of a key decides. A training that goes on from a saved state does so with other values of some keys.
 enum class Decides : uint8_t {
-  results,    // what comes out: the state goes on only with the value that it was saved with
+  results,    // everything: the state goes on only with the value that it was saved with
   last_bits,  // the last bits of it
   length,     // only when the data or the training end: what comes before the end is the same
   nothing,    // how fast results come, or what is written besides

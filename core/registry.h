@@ -22,7 +22,7 @@
 
 namespace millrace {
 
-// What ends a list of all kinds in the messages of a catalog's registries.
+// The end of a list of all kinds, in the messages of a catalog's registries.
 inline constexpr const char* kOthersAdd = "; plug-ins (--plugin FILE) and programs add others";
 
 // The error of a kind or a command that a build leaves out with the capability `without`, and how to mend it.
@@ -38,14 +38,14 @@ struct NoOptions {
   void declare(OptionReader&) {}
 };
 
-// What messages call a kind's object: "loss mse", and its place in the configuration.
+// The name of a kind's object in messages, such as "loss mse", and its place in the configuration.
 struct Origin {
   std::string who;
   Place place = {};
 };
 
-// The base of the interfaces that kinds implement. Whoever calls a function of a kind does so in attributed(), so that
-// whatever the function throws is an Error with the kind's name and place.
+// The base of the interfaces that kinds implement. Every call of a kind's function is made in attributed(), so that
+// whatever the function throws becomes an Error with the kind's name and place.
 class HasOrigin {
  public:
   const Origin& origin() const { return origin_; }
@@ -72,15 +72,16 @@ decltype(auto) attributed(Object& object, const Body& body) {
   });
 }
 
-// The pointer, which `function` of a kind returned. If it is null, throws what attributed() makes an InternalError with
-// the kind's name. REQUIRES: called inside attributed().
+// Returns the pointer, which `function` of a kind returned. If it is null, this throws, and attributed() makes an
+// InternalError with the kind's name of it. REQUIRES: called inside attributed().
 template <class Pointer>
 Pointer not_null(Pointer pointer, std::string_view function) {
   if (pointer == nullptr) throw std::logic_error(cat(function, " returned null"));
   return pointer;
 }
 
-// What was found in a field of a data set. It is offered to the kinds, and each says whether it suits the field:
+// The contents of a field of a data set, as far as they are known. It is offered to the kinds, and each says whether it
+// suits the field:
 //
 //   static std::optional<Spec> suit(FoundField& field) {
 //     if (field.holds != FoundField::Holds::texts) return {};
@@ -97,7 +98,7 @@ struct FoundField {
   };
 
   std::string about = {};  // what the field is about, a plain word; "label" if it is to be predicted
-  std::string field = {};  // the name that it has now
+  std::string field = {};  // the field's name now
   Holds holds = Holds::texts;
   bool label = false;                   // it is to be predicted; else it is to be learned from
   bool decoded = false;                 // it is no longer the text of a file
@@ -122,7 +123,7 @@ inline std::optional<Spec> plain_if(bool suits) { return suits ? std::optional(S
 template <class Base>
 class Registry {
  public:
-  // The functions may hold what the program wants its kind to know. Any thread may call them.
+  // The functions may capture objects of the program. Any thread may call them.
   struct Entry {
     std::string doc;
     std::function<std::vector<OptionInfo>()> describe;
@@ -155,7 +156,7 @@ class Registry {
     } else {
       entry.describe = describe_options<NoOptions>;
       entry.make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
-        read_options<NoOptions>(options, resolved);  // refuses whatever is there
+        read_options<NoOptions>(options, resolved);  // throws if there are any
         return std::make_unique<Kind>();
       };
     }
@@ -167,7 +168,8 @@ class Registry {
     if (!added) throw ConfigError(cat("the ", what_, ' ', kind, " is registered twice"));
   }
 
-  // This build has no `kind`, as it is made without the capability `without`. A program may add a kind of that name.
+  // Says that this build lacks `kind`, because it was made without the capability `without`. A program may add a kind
+  // of that name.
   void leave_out(std::string_view kind, std::string_view without) { left_out_.emplace(kind, without); }
 
   // The kind that `spec` names, with its options: `kind`, `kind: {options}`, or `kind: value` if an option stands
@@ -225,7 +227,7 @@ class Registry {
     return out;
   }
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
-  // What a kind is called: "layer".
+  // The word for one kind: "layer".
   const std::string& what() const { return what_; }
 
   // All kinds with their options, for reference pages.
@@ -242,7 +244,7 @@ class Registry {
 
   std::string what_, others_;
   std::map<std::string, Entry, std::less<>> entries_;
-  std::map<std::string, std::string, std::less<>> left_out_;  // kinds, and the capabilities that they belong to
+  std::map<std::string, std::string, std::less<>> left_out_;  // from kind to capability
 };
 
 }  // namespace millrace

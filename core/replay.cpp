@@ -30,7 +30,7 @@ void Replay::record(Context& context, FunctionRef<void()> work) {
     recording_ = cuda::end_recording(state);
     stage_ = Stage::recorded;
   } catch (const DeviceError& error) {
-    // If the device itself is out of order, the work fails again as it is.
+    // If the device itself has failed, the caller's direct run of the work fails, too.
     if (++failures_ < kAttempts) return;
     stage_ = Stage::plain;
     failure_ = error.message();
@@ -48,7 +48,7 @@ void ReplayChain::launch(Context& context, std::span<const Replay* const> replay
     }
   }
   if (recording_) {
-    // A device may find out at the first launch that it has no memory for it; then nothing of it was given to it.
+    // The first launch may fail for lack of the device's memory. Then no part of it was launched.
     try {
       return cuda::launch(context.cuda(), *recording_);
     } catch (const DeviceError& error) {

@@ -42,7 +42,8 @@ class Replay {
 
   void record(Context& context, FunctionRef<void()> work);
 
-  // Another thread of the host may break a recording by what it does to the device, so one failure says little.
+  // Another thread of the host may break a recording by what it does to the device, so one failure does not mean that
+  // all will fail.
   static constexpr int kAttempts = 3;
 
   Stage stage_ = Stage::fresh;

@@ -8,10 +8,10 @@ namespace millrace {
 
 namespace {
 
-// Stands for the size that the others leave.
+// Stands for the size that is left open.
 constexpr int64_t kRest = -1;
 
-// The sizes with `rest` for the open one.
+// The sizes, with `rest` in place of the open one.
 Shape with_rest(std::vector<int64_t> sizes, int64_t rest) {
   std::replace(sizes.begin(), sizes.end(), kRest, rest);
   return Shape(sizes);

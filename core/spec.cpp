@@ -18,14 +18,14 @@ std::string child_path(const std::string& parent, std::string_view key) {
   return parent.empty() ? std::string(key) : cat(parent, '.', key);
 }
 
-// The value of YAML's .inf, +.inf, -.inf and .nan; 0 of any other text.
+// The value of YAML's .inf, +.inf, -.inf and .nan; 0 for any other text.
 double not_finite(std::string_view text) {
   if (same_text(text, ".inf") || same_text(text, "+.inf")) return HUGE_VAL;
   if (same_text(text, "-.inf")) return -HUGE_VAL;
   return same_text(text, ".nan") ? std::nan("") : 0;
 }
 
-// Whether the text may be shown as the number that it is; what is longer is cut like any text.
+// Whether the text is a number that is short enough to be shown whole. A longer one is cut like any text.
 bool is_short_number(std::string_view text) {
   constexpr size_t kLongest = 60;
   if (not_finite(text) != 0) return true;
@@ -150,7 +150,7 @@ double Spec::as_double() const {
     const char* end = begin + text_.size();
     if (end - begin > 1 && begin[0] == '+' && begin[1] != '-') ++begin;
     const bool digits_first = begin != end && (*begin == '-' || *begin == '.' || (*begin >= '0' && *begin <= '9'));
-    const FloatMode mode;  // the library parses in the mode of its caller
+    const FloatMode mode;  // from_chars() parses in the mode of its caller
     const auto [stop, failure] = std::from_chars(begin, end, value);
     if (digits_first && failure == std::errc() && stop == end && std::isfinite(value)) return value;
   }
@@ -231,7 +231,7 @@ void Spec::set_path(std::string path) {
 
 namespace {
 
-// No options, as if `{}` had been written where `node` is.
+// An empty map, as if `{}` had been written in place of `node`.
 Spec no_options(const Spec& node) {
   Spec options = Spec::map(node.place());
   options.set_path(node.path());

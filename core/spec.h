@@ -56,7 +56,7 @@ class MILLRACE_EXPORT Spec {
   // A whole tree at once, in linear time: paths are set by the root's set_path(). REQUIRES: unique keys.
   static Spec list(std::vector<Spec> items, Place place);
   static Spec map(std::vector<Entry> entries, Place place);
-  // Made in code.
+  // Its place is the call in code.
   struct Item;
   struct Member;
   static Spec list(std::source_location where = std::source_location::current());

@@ -10,7 +10,7 @@ namespace millrace {
 
 namespace {
 
-// Where `dtype` is in tables that have the order of DType.
+// The index of `dtype` in a table that has the order of DType.
 size_t index_of(DType dtype) {
   const auto index = static_cast<size_t>(dtype);
   if (index > static_cast<size_t>(DType::u8)) throw InternalError(cat("there is no DType of the number ", index));

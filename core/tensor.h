@@ -21,7 +21,7 @@ namespace millrace {
 
 enum class DType : uint8_t { f32, f64, i32, i64, u8 };
 
-// These throw InternalError for any other number, which code of others may give as a DType.
+// These throw InternalError for a number that is no DType, which code of others may pass.
 MILLRACE_EXPORT size_t size_of(DType dtype);
 // "float32", "int64", ...: the names that configurations use.
 MILLRACE_EXPORT std::string_view to_string(DType dtype);
@@ -125,7 +125,7 @@ class BasicTensorView {
     return static_cast<Out*>(data_);
   }
 
-  // As many rows, which lie alike, at `data`.
+  // The same view of other memory, at `data`.
   BasicTensorView<void> at(void* data) const { return {data, dtype_, shape_, row_bytes_}; }
   BasicTensorView<const void> at(const void* data) const { return {data, dtype_, shape_, row_bytes_}; }
 

@@ -85,7 +85,7 @@ bool same_letter(char a, char b) {
   return folded(a) == folded(b);
 }
 
-// Levenshtein distance where swapping two neighbours costs one and capitals are small letters.
+// The Levenshtein distance, but swapping two neighbours costs 1, and capitals equal small letters.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -110,7 +110,7 @@ bool contains(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same_letter) != text.end();
 }
 
-// Of the candidates that fit, the first whose length is the best; empty when none fits.
+// The first candidate with the best length among those that fit; empty if none fits.
 template <class Fits, class Better>
 std::string best_of(const std::vector<std::string>& candidates, const Fits& fits, const Better& better) {
   const std::string* best = nullptr;
@@ -121,12 +121,12 @@ std::string best_of(const std::vector<std::string>& candidates, const Fits& fits
 }
 
 std::string nearest_typo(std::string_view word, const std::vector<std::string>& candidates) {
-  // Two edits make any short word of another.
+  // Two edits could turn any short word into another.
   const size_t most = word.size() < 5 ? 1 : std::max<size_t>(2, word.size() / 3);
   std::string best;
   size_t best_distance = most + 1;
   for (const std::string& candidate : candidates) {
-    if (candidate.size() >= word.size() + best_distance) continue;  // too far, however it reads
+    if (candidate.size() >= word.size() + best_distance) continue;  // too long, whatever its letters
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance && distance < candidate.size()) {
       best_distance = distance;

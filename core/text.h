@@ -42,7 +42,7 @@ std::string cat(const T&... values) {
 
 // The text, cut after at most `limit` bytes between characters; then "..." follows.
 MILLRACE_EXPORT std::string shortened(std::string_view text, size_t limit = 60);
-// The number that `digits` significant digits of the value say.
+// The value rounded to `digits` significant digits.
 MILLRACE_EXPORT double rounded(double value, int digits);
 
 // The text in double quotes, control characters escaped, cut after at most `limit` bytes between characters.

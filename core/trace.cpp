@@ -23,26 +23,27 @@ constexpr size_t kPieceBytes = 1 << 16;
 
 }  // namespace
 
-// What one thread did. That thread alone changes it; what others read is guarded by the trace's mutex, or atomic.
+// The events of one thread. Only that thread changes the log; members that others read are guarded by the trace's
+// mutex, or atomic.
 struct Trace::Log {
   struct Block {
     explicit Block(size_t room) : capacity(room), events(new Event[room]) {}
 
     const size_t capacity;
     std::atomic<size_t> size{0};
-    const std::unique_ptr<Event[]> events;  // those before `size` are constant
+    const std::unique_ptr<Event[]> events;  // events before `size` no longer change
   };
 
   Log(Trace& of, Token of_thread, std::string_view system_name)
       : trace(of), thread(std::move(of_thread)), name(system_name), innermost(number_of("loop")) {}
 
-  // The number of a name, and the name of a number, for as long as the log lives.
+  // A name has one number as long as the log lives; these convert between them.
   uint32_t number_of(std::string_view text);
   const std::string& name_of(uint32_t number) const { return names[number]; }
 
-  // `text` counts if the event has a key for it.
+  // `text` is used if the event has a key for it.
   void add(Event event, std::string_view text = {}) noexcept;
-  // Turns that could become longer cannot any more.
+  // Ends the range of turns that another turn could still extend.
   void end_turns() noexcept {
     if (std::exchange(turns_of, 0) != 0) publish(turns);
   }
@@ -57,7 +58,7 @@ struct Trace::Log {
   std::unordered_map<std::string_view, uint32_t> numbers;
   bool full = false;
   uint32_t innermost;     // the name of the innermost range that is open
-  Event turns = {};       // of the loop turns_of, the last that this thread did; not yet published
+  Event turns = {};       // the newest turns of the loop `turns_of` that this thread did; not yet published
   uint64_t turns_of = 0;  // 0: none
 };
 
@@ -74,7 +75,7 @@ struct Trace::Logs {
 
   Mutex mutex;
   std::vector<std::unique_ptr<Log>> all MILLRACE_GUARDED_BY(mutex);
-  size_t room MILLRACE_GUARDED_BY(mutex);  // events that no log has room for yet
+  size_t room MILLRACE_GUARDED_BY(mutex);  // how many events may still be given to logs
 };
 
 std::vector<Trace::Logs::Copy> Trace::Logs::copies() {
@@ -103,7 +104,7 @@ uint32_t Trace::Log::number_of(std::string_view text) {
   return number;
 }
 
-// Whether the last block has room, or there may be another one.
+// Whether there is room for an event; adds a block if the last one is full and another is allowed.
 bool Trace::Log::has_room() {
   if (full) return false;
   if (!blocks.empty() && blocks.back()->size.load(std::memory_order_relaxed) < blocks.back()->capacity) return true;
@@ -119,7 +120,7 @@ bool Trace::Log::has_room() {
 void Trace::Log::add(Event event, std::string_view text) noexcept {
   end_turns();
   try {
-    // A text that nobody will see is not kept.
+    // The text is kept only if there is room for its event.
     if (event.text_key != nullptr && has_room()) event.text = number_of(text);
   } catch (...) {
     event.text_key = nullptr;
@@ -185,7 +186,7 @@ void Trace::name_thread(std::string_view name) noexcept {
   try {
     const MutexLock lock(logs_->mutex);
     own->name = name;
-  } catch (...) {  // then it keeps the other one
+  } catch (...) {  // then it keeps its old name
   }
 }
 
@@ -274,12 +275,12 @@ void TraceLoop::Turn::finish() noexcept {
 
 namespace {
 
-// As microseconds, to the nanosecond.
+// In microseconds, with three decimals.
 std::string time_text(int64_t nanoseconds) {
   return cat(nanoseconds / 1000, '.', cat(1000 + nanoseconds % 1000).substr(1));
 }
 
-// What names a thread, or the process by number 0.
+// The event that names a thread or, with number 0, the process.
 std::string metadata(int64_t thread, std::string_view what, std::string_view key, std::string_view value) {
   return cat(R"({"ph":"M","pid":1,"tid":)", thread, R"(,"name":")", what, R"(","args":{")", key, "\":", value, "}}");
 }
@@ -289,7 +290,7 @@ std::string metadata(int64_t thread, std::string_view what, std::string_view key
 // No lock is held while the sink is called: it may trace something itself.
 void Trace::write(const std::function<void(std::string_view)>& sink) const {
   std::vector<Logs::Copy> logs = logs_->copies();
-  // The thread that was first is the one that matters most; "executor 10" comes behind "executor 9".
+  // The first thread matters most, so it stays first. "executor 10" comes after "executor 9".
   const auto by_name = [](const Logs::Copy& a, const Logs::Copy& b) {
     return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
   };
@@ -304,7 +305,7 @@ void Trace::write(const std::function<void(std::string_view)>& sink) const {
     out += cat(",\n", metadata(thread, "thread_name", "name", json_string(log.name)), ",\n",
                metadata(thread, "thread_sort_index", "sort_index", cat(thread)));
 
-    // A range ends behind those inside it, and is to stand before them.
+    // A range is logged when it ends, after the ranges inside it, but must stand before them.
     std::vector<const Event*> events;
     for (const auto& [block, size] : log.blocks) {
       for (size_t k = 0; k < size; ++k) events.push_back(block + k);

@@ -8,7 +8,7 @@ constexpr unsigned byte_at(std::string_view text, size_t index) { return static_
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// What turns the order of the characters beside it round, so that a line reads as another.
+// Whether the character changes the writing direction, which could make a line look like another one.
 bool is_direction(char32_t character) {
   return character == 0x61c || character == 0x200e || character == 0x200f ||
          (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);

@@ -49,7 +49,7 @@ Shown no_devices(cudaError_t failure, int driver) {
 
 Shown shown_devices() {
   int driver = 0;
-  // Opens the driver's library and asks it for nothing else: a machine without one pays for a look at the file system.
+  // This call only opens the driver's library, so a machine without a driver loses no time.
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
     static_cast<void>(cudaGetLastError());
     return {0, "no NVIDIA driver was found (libcuda.so.1)"};
@@ -86,7 +86,7 @@ void require(Device device) {
   throw DeviceError(cat(device.text(), " cannot be used: ", reason), {}, "use device: auto or cpu");
 }
 
-// Some virtual GPUs have none.
+// Some virtual GPUs have no pool.
 bool has_pool(int device) { return attribute(cudaDevAttrMemoryPoolsSupported, device) != 0; }
 
 bool is_pageable(const void* data) {
@@ -95,7 +95,7 @@ bool is_pageable(const void* data) {
   return attributes.type == cudaMemoryTypeUnregistered;
 }
 
-// A recorded copy would read at every launch where pageable memory once was.
+// Copies of pageable memory must not be recorded: each launch would use an address that may no longer be valid.
 bool is_recording(const State& state) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   MILLRACE_CUDA_CHECK(cudaStreamIsCapturing(state.stream(), &status));
@@ -108,7 +108,7 @@ std::string out_of_memory(Device device, size_t bytes) {
   return cat("out of memory: ", bytes, " bytes on ", device.text(), ", where ", free_bytes, " of ", total, " are free");
 }
 
-// Null where no profiler is there to make it.
+// Null if no profiler is attached.
 nvtxDomainHandle_t profiler() noexcept {
   static const nvtxDomainHandle_t made = nvtxDomainCreateA("millrace");
   return made;
@@ -178,8 +178,8 @@ void pop_range() noexcept {
   if (profiler_attached()) nvtxDomainRangePop(profiler());
 }
 
-// The device's pool gives and takes memory in the order of a stream. The thread's own has nothing else to do, so nobody
-// else's work is waited for, as it is by cudaMalloc() and cudaFree().
+// The device's pool gives and takes memory in the order of a stream. This uses the thread's own stream, which has no
+// other work, so it does not wait for the work of others as cudaMalloc() and cudaFree() do.
 void* allocate(Device device, size_t bytes) {
   require(device);
   const DeviceGuard guard(device.index);
@@ -233,7 +233,7 @@ void copy(State& state, void* destination, const void* source, size_t bytes) {
     throw DeviceError("a copy of memory that is not pinned cannot be recorded", {}, "use Memory::pinned");
   }
   copy_async(state, destination, source, bytes);
-  // Whether a copy of pageable memory has ended when the call returns is up to the driver, so it is waited for here.
+  // The driver may return before a copy of pageable memory has ended, so this waits for the copy.
   if (to_pageable || (bytes > kStagedBytes && from_pageable)) state.whole_stream().synchronize();
 }
 

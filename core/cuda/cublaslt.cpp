@@ -5,7 +5,7 @@
 
 namespace millrace::cuda {
 
-// The release of this build's toolkit first: its headers are the ones that were read.
+// The release of this build's toolkit comes first, because this build was compiled with its headers.
 SharedLibrary CublasLt::open() {
   std::vector<std::string> sonames = {"libcublasLt.so.13", "libcublasLt.so.12"};
   if (CUDART_VERSION < 13000) std::swap(sonames[0], sonames[1]);

@@ -14,8 +14,8 @@ constexpr const char* kHint = CUDART_VERSION < 13000
                                   ? "install cuDNN 9 (or pip install nvidia-cudnn-cu12), use device: cpu"
                                   : "install cuDNN 9 (or pip install nvidia-cudnn-cu13), use device: cpu";
 
-// The library that others' functions are reached through, and, from its folder, those others: by itself it would take
-// whichever the system finds first, of another version perhaps.
+// Opens cuDNN's main library, and its parts from the same folder. By itself the main library would open the parts that
+// the system finds first, which may have another version.
 SharedLibrary open_all() {
   SharedLibrary all({.name = "cuDNN", .purpose = kPurpose, .sonames = {"libcudnn.so.9"}, .hint = kHint});
   const std::string folder = all.path().substr(0, all.path().rfind('/') + 1);
@@ -65,7 +65,7 @@ int64_t CudnnDescriptor::descriptors(cudnnBackendAttributeName_t name, std::span
 
 bool CudnnDescriptor::try_finalize(bool may_be_wrong) {
   const cudnnStatus_t status = library_->finalize(get());
-  // The thousands are the sort of an error: a wrong description, or one that is not supported.
+  // The thousands of a status say what sort of error it is: a wrong description, or an unsupported one.
   const auto is_of = [&](cudnnStatus_t sort) { return status / 1000 == sort / 1000; };
   if (is_of(CUDNN_STATUS_NOT_SUPPORTED) || (may_be_wrong && is_of(CUDNN_STATUS_BAD_PARAM))) return false;
   library_->check(status, {"cudnnBackendFinalize(..)", __FILE__, __LINE__});

@@ -17,7 +17,7 @@ using Pass = ConvolutionPass;
 // The tensors' names when a plan runs.
 constexpr int64_t kX = 1, kWeight = 2, kY = 3;
 
-// How the descriptor of a pass calls its parts.
+// The names of the parts in the descriptor of a pass.
 struct Names {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t convolution, x, weight, y, alpha, beta;
@@ -90,15 +90,15 @@ CudnnDescriptor describe_convolution(const Cudnn& library, const ConvolutionSpec
   return out;
 }
 
-// Whether an engine takes every product by itself, sums always in one order, and computes in the dtype's full width or,
-// where that is allowed, on tensor cores, which round float32 to TF32. Inputs that are converted first would become
-// float16.
+// Whether an engine computes every product by itself, always sums in the same order, and computes in the dtype's full
+// width or, if that is allowed, on tensor cores, which round float32 to TF32. An engine that first converts its inputs
+// would convert them to float16.
 bool is_exact(cudnnBackendNumericalNote_t note, Precision precision) {
   return note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP ||
          (precision == Precision::tf32 && note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
-// Whether it is there as it is: not compiled when it is planned, which takes a compiler and seconds, and not a part of
-// another library, which may be found or not.
+// Whether an engine can be used at once. Other engines are compiled when they are planned, which needs a compiler and
+// takes seconds, or are a part of another library, which may be missing.
 bool is_ready(cudnnBackendBehaviorNote_t note) { return note == CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API; }
 
 bool will_do(const CudnnDescriptor& engine, const CudnnTarget& target) {
@@ -109,7 +109,7 @@ bool will_do(const CudnnDescriptor& engine, const CudnnTarget& target) {
          std::all_of(behaviour.begin(), behaviour.end(), is_ready);
 }
 
-// For a message: which engines would do.
+// Says in a message which engines are suitable.
 std::string asked_of(const CudnnTarget& target) {
   const char* const width = target.precision == Precision::tf32 ? "full width or TF32" : "full width";
   const std::string numbers = target.any_numbers ? " that is compiled beforehand"
@@ -194,7 +194,7 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
 
 void CudnnConvolution::run(cudnnHandle_t handle, const Data& data) const {
   const LibraryCall mark;
-  // The library takes what it writes and what it reads alike.
+  // The library takes pointers to mutable data, also for what it only reads.
   void* const addresses[] = {const_cast<void*>(data.x), const_cast<void*>(data.weight), const_cast<void*>(data.y)};
   CudnnDescriptor pack(library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {kX, kWeight, kY});

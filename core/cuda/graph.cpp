@@ -44,7 +44,7 @@ class Recording {
 
 void RecordingDeleter::operator()(Recording* recording) const noexcept { delete recording; }
 
-// Other threads of the host go on as they like: what they do to their own streams does not break the recording.
+// Whatever other threads of the host do to their own streams does not break the recording.
 void begin_recording(State& state) {
   const DeviceGuard guard(state.device());
   MILLRACE_CUDA_CHECK(cudaStreamBeginCapture(state.stream(), cudaStreamCaptureModeThreadLocal));
@@ -67,7 +67,7 @@ void abandon_recording(State& state) noexcept {
 
 void launch(State& state, const Recording& recording) { recording.launch(state.stream()); }
 
-// A child graph is copied. It may neither allocate or free memory nor hold conditions, which no recording does.
+// A child graph is copied. It may not allocate or free memory, and may not hold conditions; our recordings do neither.
 RecordingPointer chain(State& state, std::span<const Recording* const> links) {
   const DeviceGuard guard(state.device());
   cudaGraph_t made = nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 using StateOfContext = CUresult (*)(CUdevice, unsigned* flags, int* active);
 
-// The driver's own function, which the runtime has no equal of; null where there is no driver.
+// A function of the driver for which the runtime has no counterpart; null if there is no driver.
 StateOfContext find_state_of_context() noexcept {
   constexpr char kName[] = "cuDevicePrimaryCtxGetState";
   void* function = nullptr;
@@ -27,10 +27,10 @@ StateOfContext find_state_of_context() noexcept {
                                                                        : nullptr;
 }
 
-// A host thread that sleeps is woken up by an interrupt, which takes about this long; small steps are shorter.
+// An interrupt takes about this long to wake up a host thread that sleeps; small steps are shorter.
 constexpr std::chrono::microseconds kAwake{50};
 
-// Whether `finished` says so within that time.
+// Whether `finished` returns true within that time.
 template <class F>
 bool is_soon(const F& finished) {
   const auto end = std::chrono::steady_clock::now() + kAwake;

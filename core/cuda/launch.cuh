@@ -56,7 +56,7 @@ __device__ V join_threads(const V& own, const Add& add, JoinSpace& space) {
   __syncthreads();
   V joined = value_of(0);
   for (unsigned i = 1; i < warps; ++i) joined = add(joined, value_of(i));
-  __syncthreads();  // before another call writes there
+  __syncthreads();  // the next call writes there
   return joined;
 }
 
@@ -179,7 +179,7 @@ inline constexpr int kColumnThreads = 1024;  // at most
 template <class T>
 inline constexpr int kColumnAhead = sizeof(T) <= 8 ? 4 : 2;
 
-// Rows of a chunk: all of them if they are few, else so many that there are blocks for every multiprocessor.
+// Rows of a chunk: all rows if they are few, else so few that every multiprocessor gets a block.
 inline int64_t chunk_rows(int64_t rows, int64_t tiles) {
   constexpr int64_t kAtOnce = 512, kFewest = kSumRows, kBlocks = 128;  // the scratch has room for chunks of kFewest
   if (rows <= kAtOnce) return rows;

@@ -24,7 +24,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where NVIDIA's Python packages, below a folder of packages, keep their libraries.
+// Adds the folders in which NVIDIA's Python packages, below the folder `packages`, keep their libraries.
 void add_package_folders(const fs::path& packages, std::vector<fs::path>& folders) {
   for (const char* package : {"nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cudnn/lib"})
     folders.push_back(packages / package);
@@ -75,7 +75,7 @@ std::vector<fs::path> usual_folders() {
 
 // Null when it cannot be opened; then `reason` says why, unless the file is simply not there.
 void* open(const std::string& file, std::string& reason) {
-  // Libraries of CUDA do not bear being unloaded while the process lives.
+  // CUDA's libraries must not be unloaded while the process lives.
   void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     const std::string message = dlerror();

@@ -17,7 +17,7 @@ State::State(Device device) : stream_(device.index) {}
 
 State::~State() {
   const DeviceGuard guard(device(), std::nothrow);
-  static_cast<void>(cudaStreamSynchronize(stream()));  // what it was given may use the workspace
+  static_cast<void>(cudaStreamSynchronize(stream()));  // work that still runs may use the workspace
   cudnn_.reset();
   cublaslt_.reset();
 }

@@ -1,4 +1,4 @@
-// The CUDA seam of a build without CUDA: no devices, and a clear error for whoever asks for one.
+// The CUDA seam of a build without CUDA: no devices, and a clear error if one is asked for.
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/errors.h"

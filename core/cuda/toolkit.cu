@@ -1,4 +1,4 @@
-// What only nvcc knows about this build.
+// Facts about this build that only nvcc knows.
 #include <algorithm>
 #include <iterator>
 

@@ -57,7 +57,7 @@ void store(double gradient, const Destination& to, int64_t channel) {
 
 }  // namespace
 
-// Two sums a channel for each block, then two values a channel.
+// Two sums for each block and channel, then two values for each channel.
 size_t batch_norm_scratch(Device device, const BatchNormSpec& spec) {
   if (!device.is_cpu()) return cuda::batch_norm_scratch(spec);
   return static_cast<size_t>((blocks_of(spec) + 1) * 2 * spec.channels) * sizeof(double);
@@ -135,7 +135,8 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
           sums[channels + c] += static_cast<double>(slopes[c]) * static_cast<double>(values[c] - means[c]);
         }
       });
-      // dx = slope (dy - mean of dy - steep (x - mean)). Only differences are scaled: of one row, dx is exactly 0.
+      // dx = slope (dy - mean of dy - steep (x - mean)). Only differences are scaled, so dx is exactly 0 if there is
+      // one row.
       auto* const slope = reinterpret_cast<T*>(partial + blocks_of(spec) * 2 * channels);
       T* const steep = slope + channels;
       const double share = 1 / static_cast<double>(spec.rows);

@@ -50,7 +50,7 @@ void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, co
 
 // Where the gradients of batch_norm() go, if it used the moments of x itself; null: not wanted.
 struct BatchNormGradients {
-  Destination dx = {};  // its lines lie as x's
+  Destination dx = {};  // with the stride of x
   Destination weight = {}, bias = {};
 };
 void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,

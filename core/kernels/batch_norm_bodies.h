@@ -61,8 +61,8 @@ struct ApplyNorm {
   }
 };
 
-// dx = slope (dy - level - steep (x - mean)), where level is the mean of dy. Only differences are scaled: of one row,
-// dx is exactly 0, however a GPU contracts this.
+// dx = slope (dy - level - steep (x - mean)), where level is the mean of dy. Only differences are scaled, so dx is
+// exactly 0 if there is one row, even if a GPU rounds only once for a product and a sum.
 template <class T>
 struct NormTerms {
   T slope, steep, level;

@@ -1,4 +1,4 @@
-// What follows the sums of a product on the CPU: alpha, beta, bias and activation, a row at a time.
+// Finishes a product on the CPU, a row at a time: alpha, beta, bias and activation.
 #pragma once
 
 #include <cstdint>

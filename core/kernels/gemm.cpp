@@ -7,7 +7,7 @@ namespace millrace {
 
 namespace {
 
-// The spec with the row lengths that it leaves out.
+// The spec with the leading dimensions that it leaves out.
 GemmSpec with_strides(GemmSpec spec) {
   if (spec.lda == 0) spec.lda = spec.transpose_a ? spec.m : spec.k;
   if (spec.ldb == 0) spec.ldb = spec.transpose_b ? spec.k : spec.n;

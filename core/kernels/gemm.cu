@@ -1,8 +1,9 @@
-// Matrix products on CUDA, by cuBLASLt, but for those of vectors (gemm_narrow.cu).
+// Matrix products on CUDA, by cuBLASLt. Products with vectors are in gemm_narrow.cu.
 //
-// Row-major operands are given as the column-major matrices that they are when read the other way, and the product is
-// taken transposed: c^T = op(b)^T op(a)^T. The algorithm is the first of the library's own list that sums in one order.
-// The library fuses the bias, but not the rectifier: its own turns a NaN into 0 and would hide a model that diverges.
+// cuBLASLt takes column-major matrices. A row-major matrix is its own transpose in column-major order, so the library
+// computes the transposed product: c^T = op(b)^T op(a)^T. The algorithm is the first of the library's own list that
+// sums in one order. The library adds the bias, but does not apply the rectifier: its rectifier turns a NaN into 0 and
+// would hide a model that diverges.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -22,18 +23,19 @@ namespace millrace::cuda {
 
 namespace {
 
-// Of every operand's address.
+// Every operand's address is a multiple of this.
 constexpr uint32_t kAlignment = 16;
 constexpr int kCandidates = 32;
 
-// The value of alpha in a product of doubles.
+// Converts alpha to double, for a product of doubles.
 struct Widen {
   const float* alpha;
   double* wide;
   MILLRACE_HD void operator()(int64_t) const { *wide = static_cast<double>(*alpha); }
 };
 
-// What the library leaves to do: the activation, and the bias where it is not fused (null where it is).
+// Does what the library leaves to do: applies the activation, and adds the bias unless the library did (then it is
+// null).
 template <class T>
 struct Finish {
   T* c;
@@ -120,7 +122,7 @@ class LtGemm final : public Gemm {
     if (spec_.dtype == DType::f64) {
       if (auto found = try_plan(mode, CUBLAS_COMPUTE_64F)) return std::move(*found);
     } else {
-      // A GPU without units for it has no way to TF32.
+      // A GPU without units for TF32 has no algorithm for it.
       if (precision_ == Precision::tf32) {
         if (auto found = try_plan(mode, CUBLAS_COMPUTE_32F_FAST_TF32)) return std::move(*found);
       }
@@ -133,7 +135,7 @@ class LtGemm final : public Gemm {
   }
 
   std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute) const {
-    // Doubles are for checks of gradients: their bias is always our own.
+    // Doubles are only for checks of gradients, so their bias is always added by our own kernel.
     if (spec_.bias && spec_.dtype == DType::f32) {
       if (auto found = try_plan(mode, compute, CUBLASLT_EPILOGUE_BIAS)) return found;
     }
@@ -150,7 +152,7 @@ class LtGemm final : public Gemm {
     set(CUBLASLT_MATMUL_DESC_TRANSA, static_cast<int32_t>(spec_.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N));
     set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<int32_t>(spec_.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N));
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue));
-    // The search reads nothing but the alignment of this address; run() gives the true one.
+    // The search reads only the alignment of this address; run() gives the true address.
     plan.adds_bias = epilogue == CUBLASLT_EPILOGUE_BIAS;
     if (plan.adds_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, scalars_.data());
 
@@ -159,7 +161,8 @@ class LtGemm final : public Gemm {
     const cublasStatus_t status =
         lt_.heuristic(lt_.handle(), plan.product.get(), first_.get(), second_.get(), result_.get(), result_.get(),
                       preference().get(), kCandidates, results.data(), &found);
-    // What library and GPU never can. Other failures may pass, as for want of memory, and another way has other bits.
+    // Only these failures are permanent. After another one, such as a lack of memory, no other algorithm may be tried:
+    // it would give other bits.
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) return std::nullopt;
     lt_.check(status, {"cublasLtMatmulAlgoGetHeuristic(..)", __FILE__, __LINE__});
     for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
@@ -186,7 +189,7 @@ class LtGemm final : public Gemm {
     return preference;
   }
 
-  // Parts of a sum that are added where the result lies come in the order in which they happen to end.
+  // In place, the parts of a sum are added in the order in which they happen to end.
   bool keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const {
     uint32_t scheme = CUBLASLT_REDUCTION_SCHEME_INPLACE;
     size_t written = 0;
@@ -216,11 +219,11 @@ class LtGemm final : public Gemm {
   const CublasLt& lt_;
   cudaDataType_t type_;
   CublasLt::Layout first_, second_, result_;
-  // On the device: alpha as double, then beta in the product's type. That the library reads no c where this beta is 0
-  // is its own business; CudaGemm.HoldsInEveryForm looks, with NaN in c.
+  // On the device: alpha as double, then beta in the product's type. The library must not read c if this beta is 0; the
+  // test CudaGemm.HoldsInEveryForm checks that with NaN in c.
   Memory scalars_;
   Plan host_, device_;
-  std::shared_ptr<const Memory> workspace_;  // null where no algorithm wants one
+  std::shared_ptr<const Memory> workspace_;  // null if no algorithm needs one
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace millrace::cpu {
 
 namespace {
 
-// Known to bench/model.cpp, too.
+// bench/model.cpp has a copy.
 constexpr TileGrid::Limits kLimits = {256, 128, 64, 64};
 
 class MatmulGemm final : public Gemm {
@@ -37,7 +37,7 @@ class MatmulGemm final : public Gemm {
   }
 
   size_t bytes() const override {
-    // Fewer rows may be cut into larger or more tiles.
+    // A product with fewer rows may have more tiles, or larger ones.
     size_t most = 0;
     for (int64_t m = 1; m <= spec_.m; ++m) {
       const TileGrid grid(m, spec_.n, spec_.k, kLimits);
@@ -63,7 +63,7 @@ class MatmulGemm final : public Gemm {
     }
   }
 
-  // Of tiles of one size.
+  // The primitive for tiles of one size.
   SlotPrimitive product_of_tiles(const dnnl::engine& engine, int64_t rows, int64_t columns) {
     using dnnl::memory;
     const auto matrix = [](int64_t height, int64_t width, bool transposed, int64_t stride) {
@@ -115,8 +115,8 @@ class MatmulGemm final : public Gemm {
   SlotPool slots_;
   std::array<std::optional<SlotPrimitive>, 4> primitives_;
   FirstRun first_run_;
-  size_t scratch_bytes_ = 0;     // of the library for a tile: set by k, so the same for every m
-  std::vector<Memory> buffers_;  // one a slot: the tile's sums, then oneDNN's scratch
+  size_t scratch_bytes_ = 0;     // of oneDNN, for a tile: it depends only on k, so it is the same for every m
+  std::vector<Memory> buffers_;  // one for each slot: the tile's sums, then oneDNN's scratch
 };
 
 }  // namespace

@@ -10,10 +10,11 @@ namespace millrace::cpu {
 
 namespace {
 
-// Multiplications that are worth a task.
+// A task has about this many multiplications.
 constexpr int64_t kTask = 32768;
 
-// Sums in 16 lanes, lane l over the elements l, l + 16, ..., joined as a tree: vectors of any width give the same bits.
+// Sums in 16 lanes, and joins them as a tree; lane l has the elements l, l + 16, ... So registers of any width give the
+// same bits.
 float dot(const float* x, const float* y, int64_t count) {
   constexpr int64_t kLanes = 16;
   std::array<float, kLanes> lanes{};
@@ -28,21 +29,22 @@ float dot(const float* x, const float* y, int64_t count) {
   return lanes[0];
 }
 
-// A matrix times a vector: m or n is 1. The other is the length of the result.
+// A matrix times a vector: one of m and n is 1, the other one is the length of the result.
 class VectorGemm final : public Gemm {
  public:
   explicit VectorGemm(const GemmSpec& spec) : spec_(spec) {
     const bool row = spec.m == 1;
     length_ = row ? spec.n : spec.m;
     matrix_stride_ = row ? spec.ldb : spec.lda;
-    // Whether the result's elements are dot products with rows of the stored matrix, or all of it a sum of its rows.
+    // Whether each element of the result is a dot product with a row of the stored matrix. Else the result is a
+    // weighted sum of the matrix's rows.
     dots_ = row ? spec.transpose_b : !spec.transpose_a;
     const bool contiguous = row ? !spec.transpose_a : spec.transpose_b;
     const int64_t stride = contiguous ? 1 : row ? spec.lda : spec.ldb;
     if (stride != 1) gathered_.resize(static_cast<size_t>(spec.k));
     vector_stride_ = stride;
     result_stride_ = row ? 1 : spec.ldc;
-    // Of a column, every element gets the same bias.
+    // If the result is a column, every element gets the same bias.
     bias_step_ = row ? 1 : 0;
     block_ = dots_ ? std::clamp<int64_t>(kTask / spec.k, 1, kMostBlock) : kMostBlock;
   }
@@ -116,7 +118,7 @@ class VectorGemm final : public Gemm {
   GemmSpec spec_;
   int64_t length_ = 0, matrix_stride_ = 0, vector_stride_ = 1, result_stride_ = 1, bias_step_ = 1, block_ = 1;
   bool dots_ = false;
-  std::vector<float> gathered_;  // the vector, where it is not contiguous
+  std::vector<float> gathered_;  // the vector, if it is not contiguous
 };
 
 // k is 1: every row of c is b times an element of a.
@@ -152,7 +154,7 @@ class OuterGemm final : public Gemm {
 
   GemmSpec spec_;
   int64_t block_;
-  std::vector<float> gathered_;  // b, where it is not contiguous
+  std::vector<float> gathered_;  // b, if it is not contiguous
 };
 
 }  // namespace

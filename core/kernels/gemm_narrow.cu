@@ -7,7 +7,7 @@ namespace millrace::cuda {
 
 namespace {
 
-// What becomes of a sum: an element of c.
+// Makes an element of c from a sum.
 template <class T>
 struct StoreSum {
   T* c;
@@ -24,7 +24,7 @@ struct StoreSum {
   }
 };
 
-// A vector times a matrix; c has an element for each row or each column of what is stored.
+// A vector times a matrix; c has an element for each row, or for each column, of the stored matrix.
 template <class T>
 struct VectorBody {
   const T* matrix;
@@ -84,7 +84,7 @@ class NarrowGemm final : public Gemm {
   }
 
  private:
-  // Whether a is the vector.
+  // Whether the vector is a.
   bool row() const { return spec_.m == 1; }
   int64_t length() const { return row() ? spec_.n : spec_.m; }
 

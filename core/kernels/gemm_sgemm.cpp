@@ -14,15 +14,16 @@ namespace millrace::cpu {
 
 namespace {
 
-// With a transposed `a` (weight gradients) dnnl_sgemm wants long rows of c; else low tiles cost less than narrow ones.
+// If `a` is transposed (weight gradients), dnnl_sgemm is faster with long rows of c. Otherwise low tiles cost less than
+// narrow ones.
 TileGrid::Limits limits(const GemmSpec& spec) {
   if (spec.transpose_a) return {128, 1024, 64, 256};
   return {64, 256, 64, 64};
 }
 
-// An operand whose columns are read: k rows, of which a product reads some neighbours each. Where rows are a multiple
-// of 2 KiB apart, a column's values share a few sets of the cache, and dnnl_sgemm takes up to twice as long (AMD,
-// AVX2); then a copy with rows further apart is read instead.
+// An operand that is read by columns: it has k rows, and each product reads a few neighbouring columns. If rows are a
+// multiple of 2 KiB apart, the values of a column share a few sets of the cache, and dnnl_sgemm takes up to twice as
+// long (AMD, AVX2). Then a copy with rows further apart is read instead.
 class ColumnOperand {
  public:
   // There are `columns` columns, `stride` apart. Each is read as a column in `uses` products.
@@ -35,7 +36,7 @@ class ColumnOperand {
     copy_ = Memory(Device::cpu(), static_cast<size_t>(rows * stride_) * sizeof(float));
   }
 
-  // What is read instead of `data`.
+  // The memory that is read: `data`, or a copy of it.
   const float* prepared(Executor& executor, const void* data) const {
     const auto* const from = static_cast<const float*>(data);
     if (!copy_) return from;
@@ -53,7 +54,7 @@ class ColumnOperand {
   size_t bytes() const { return copy_.bytes(); }
 
  private:
-  static constexpr int64_t kCopied = 65536;  // values of a task
+  static constexpr int64_t kCopied = 65536;  // values that a task copies
 
   int64_t rows_, columns_, given_, stride_;
   Memory copy_;
@@ -108,7 +109,7 @@ class SgemmGemm final : public Gemm {
     }
   }
 
-  GemmSpec spec_;  // of what is read
+  GemmSpec spec_;  // with the strides of the copies
   TileGrid grid_;
   ColumnOperand columns_of_a_, columns_of_b_;
   FirstRun first_run_;

@@ -19,7 +19,7 @@ namespace millrace::cuda {
 inline namespace MILLRACE_UNIT {
 
 inline constexpr int64_t kSumBlocks = 64;
-// Values of a channel in a block, at least, if there are so many.
+// A block has at least this many values of a channel, if the batch has so many.
 inline constexpr int64_t kSumBlock = 4096;
 
 struct ChannelPlaces {

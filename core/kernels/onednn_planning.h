@@ -1,4 +1,4 @@
-// What all that uses oneDNN shares: planning, memory for the library's code, failures, and the library's version.
+// Shared by all code that uses oneDNN: planning, memory for the library's code, failures, and the library's version.
 #pragma once
 
 #include <dnnl.hpp>
@@ -41,7 +41,7 @@ Primitive make_primitive(const Description& description) {
   return Primitive(description);
 }
 
-// What a failure of the library says: "out of memory", "status 3".
+// The text for a failure of the library: "out of memory", "status 3".
 std::string status_text(dnnl_status_t status);
 
 // The version that is loaded: "oneDNN 2.6.3".

@@ -13,7 +13,7 @@ namespace {
 
 // Columns that one task sums.
 constexpr int64_t kColumnBlock = 256;
-// Inputs of fewer elements are summed by the caller's thread.
+// The caller's thread alone sums inputs of up to this many elements.
 constexpr int64_t kSmall = 16384;
 
 void check_dtype(std::string_view what, DType dtype) {

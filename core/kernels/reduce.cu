@@ -1,4 +1,4 @@
-// The sums of reduce.h on CUDA: one launch each, or two where there is much to add up.
+// The sums of reduce.h on CUDA: each takes one launch, or two if there is much to add up.
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/kernels/reduce.h"
@@ -31,7 +31,7 @@ struct Square {
   MILLRACE_HD double operator()(double value) const { return value * value; }
 };
 
-// Adds up `block` values at once, what F makes of them, and stores each sum times `scale`.
+// Each row of lanes adds up F of `block` values, and stores the sum times `scale`.
 template <class T, class F, class R>
 struct SumBlocks {
   const T* values;
@@ -45,13 +45,13 @@ struct SumBlocks {
     if (lanes.first()) sums[at] = static_cast<R>(sum * scale);
   }
   MILLRACE_HD double value(int64_t i) const {
-    // A division would take longer than all else.
+    // Contiguous values need no division, which would take longer than everything else.
     return static_cast<double>(values[columns == count ? i : i / columns * stride + i % columns]);
   }
 };
 
 constexpr int kSumLanes = 256;
-// One thread block adds up so many values in one launch.
+// Up to this many values are added up by one thread block in one launch.
 constexpr int64_t kSumAtOnce = 8 * kSumValues;
 
 // *result of type R = the sum of F of the values, times scale. Unlike CUB's own sums, this one has the same order on

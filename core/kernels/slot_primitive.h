@@ -15,10 +15,10 @@ class SlotPrimitive {
   struct Arg {
     int id = 0;
     dnnl::memory::desc desc;
-    void* data = nullptr;  // the same in every call; null: each call gives its own
+    void* data = nullptr;  // the same in every call; null: each call gives the data
   };
 
-  // `what` it computes, for messages.
+  // `what` says in messages what it computes.
   SlotPrimitive(std::string what, const dnnl::engine& engine, dnnl::primitive primitive, std::span<const Arg> args,
                 size_t slots);
 

@@ -37,7 +37,7 @@ class TileGrid {
   }
 
   int64_t count() const { return ceil_div(m_, rows_) * ceil_div(n_, columns_); }
-  // Largest sizes of a tile.
+  // The size of the largest tile.
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
 

@@ -14,7 +14,7 @@ namespace millrace {
 
 namespace {
 
-// A file that begins with numbers, which look the same in every locale.
+// Opens a file of numbers, which are the same in every locale.
 std::ifstream numbers(const std::string& path) {
   std::ifstream file(path);
   file.imbue(std::locale::classic());

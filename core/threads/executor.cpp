@@ -29,15 +29,16 @@
 #include "millrace/core/threads/processor_seats.h"
 #include "millrace/core/trace.h"
 
-// Two functions of OpenMP's runtime, on which oneDNN runs. Its header comes with the compiler, and not with every one.
+// Two functions of OpenMP's runtime, which oneDNN uses. They are declared here because not every compiler has the
+// header.
 extern "C" {
 int omp_get_max_threads() noexcept;
 void omp_set_num_threads(int count) noexcept;
 }
 
-// This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself, also to the
-// sanitizer of a program whose library was built without. What oneTBB does with its own memory is hidden from the
-// sanitizer, until a body of ours begins.
+// This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins. So it announces them itself, also if
+// only the program was built with the sanitizer, and not the library. What oneTBB does with its own memory is hidden
+// from the sanitizer, until one of our bodies begins.
 extern "C" {
 [[gnu::weak]] void __tsan_acquire(void* address);
 [[gnu::weak]] void __tsan_release(void* address);
@@ -65,7 +66,7 @@ namespace millrace {
 
 namespace {
 
-// Around every call of oneTBB.
+// Is held around every call of oneTBB.
 class TbbCall {
  public:
   TbbCall() { MILLRACE_HIDE(); }
@@ -77,7 +78,7 @@ class TbbCall {
   LibraryCall mark_;
 };
 
-// Around every body that oneTBB calls.
+// Is held around every body that oneTBB calls.
 class TbbBody {
  public:
   TbbBody() { MILLRACE_SHOW(); }
@@ -110,7 +111,7 @@ class Stay {
   Stay(const Stay&) = delete;
   Stay& operator=(const Stay&) = delete;
 
-  // Whether this thread is in `executor`, and whether it is in no other one since.
+  // in(): whether this thread is in `executor`. last_in(): whether it has entered no other one since.
   static bool in(const void* executor) {
     const Stay* stay = innermost;
     while (stay != nullptr && stay->executor_ != executor) stay = stay->outer_;
@@ -129,7 +130,8 @@ constinit thread_local const Stay* Stay::innermost = nullptr;
 // Whether this thread is one that an executor started; a caller's own thread is never moved.
 constinit thread_local bool own_thread = false;
 
-// A lock that is given in the order of asking: a caller that comes again and again must not keep the others out.
+// A lock that callers get in the order in which they ask, so that one that comes again and again does not keep the
+// others out.
 class FairLock {
  public:
   void lock() {
@@ -166,10 +168,11 @@ struct Executor::Impl {
     for (std::thread& helper : helpers) helper.join();
   }
 
-  // Starts the executor's own threads and waits until they are there; throws what one of them failed with.
+  // Starts the executor's own threads and waits until they run. Throws the failure of one that could not start.
   void start_helpers(int count);
 
-  // Runs `body` on this thread, as one of the executor's: in the place that its own threads leave free.
+  // Runs `body` on this thread as one of the executor's threads, in the place of the arena that its own threads leave
+  // free.
   template <class Body>
   void enter(const Body& body) {
     if (Stay::in(this)) {
@@ -180,7 +183,8 @@ struct Executor::Impl {
     take_place(body);
   }
 
-  // REQUIRES: a free place in the arena; else oneTBB would give `body` to a thread that has one, or start its own.
+  // REQUIRES: a free place in the arena. Otherwise oneTBB would give `body` to a thread that has a place, or start a
+  // thread of its own.
   template <class Body>
   void take_place(const Body& body) {
     const TbbCall inside;
@@ -192,18 +196,18 @@ struct Executor::Impl {
     });
   }
 
-  // At the start of a tile or task.
+  // Called at the start of a tile or a task.
   ProcessorSeats::Seat sit() { return {seats, own_thread}; }
 
   ProcessorSeats seats;
   FairLock entry;  // held by the one caller that is inside
   oneapi::tbb::task_arena arena;
-  oneapi::tbb::task_group hold;  // helpers wait for it, and so help, until the executor ends
+  oneapi::tbb::task_group hold;  // helpers wait for it until the executor ends; while they wait, they run tasks
   oneapi::tbb::task_handle hold_handle;
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
   Mutex mutex;
-  std::exception_ptr failure MILLRACE_GUARDED_BY(mutex);  // of a helper that could not start
+  std::exception_ptr failure MILLRACE_GUARDED_BY(mutex);  // why a helper could not start
 };
 
 void Executor::Impl::start_helpers(int count) {
@@ -214,7 +218,7 @@ void Executor::Impl::start_helpers(int count) {
   const auto help = [this, arrive](int number) {
     own_thread = true;
     try {
-      // For debuggers, `top -H` and traces.
+      // The name is shown by debuggers, `top -H` and traces.
       ::pthread_setname_np(::pthread_self(), cat("executor ", number).c_str());
       take_place([this, arrive] {
         arrive();
@@ -288,7 +292,7 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
     }
   };
   impl_->enter([&] {
-    // Where another executor was entered since, oneTBB would hand the loop to that one's threads.
+    // If this thread has entered another executor since, oneTBB would give the loop to that executor's threads.
     if (count == 1 || threads_ == 1 || !Stay::last_in(impl_.get())) {
       for (int64_t i = 0; i < count; ++i) call(i);
       return;

@@ -19,14 +19,14 @@ ProcessorSeats::ProcessorSeats(int threads) {
   taken_ = std::vector<Count>(static_cast<size_t>(last) + 1);
 }
 
-// Of the processor that this thread is on; null for one that was not allowed when the seats were made.
+// The count of the processor that this thread is on; null if that processor was not allowed when the seats were made.
 std::atomic<int>* ProcessorSeats::taken_here() {
   const int processor = sched_getcpu();
   if (processor < 0 || static_cast<size_t>(processor) >= taken_.size()) return nullptr;
   return &taken_[static_cast<size_t>(processor)].threads;
 }
 
-// False when no processor is free.
+// Moves this thread to a free processor; false if there is none.
 bool ProcessorSeats::move() const {
   cpu_set_t allowed, free;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;

@@ -15,7 +15,7 @@ namespace {
 
 using Pass = ConvolutionPass;
 
-// y = activation(y + bias), the bias one a channel or null.
+// y = activation(y + bias), with one bias for each channel, or null.
 template <class T>
 struct FinishImages {
   T* y;
@@ -28,7 +28,7 @@ struct FinishImages {
   }
 };
 
-// to = beta * to + alpha * from; `from` may be `to` where beta is 0.
+// to = beta * to + alpha * from; `from` may be `to` if beta is 0.
 template <class T>
 struct Store {
   const T* from;
@@ -112,7 +112,7 @@ class CudaInputGradient final : public Convolution {
  private:
   DType dtype_;
   OnStream pass_;
-  Memory aside_;  // where the gradient is added to what is there
+  Memory aside_;  // the gradient, if it is added to other values
 };
 
 class CudaWeightGradient final : public Convolution {
@@ -137,7 +137,7 @@ class CudaWeightGradient final : public Convolution {
 
  private:
   DType dtype_;
-  ChannelSpec channels_;  // of dy
+  ChannelSpec channels_;  // the shape of dy
   OnStream pass_;
   Memory aside_, sums_;
 };

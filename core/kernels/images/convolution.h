@@ -18,7 +18,7 @@
 namespace millrace {
 
 struct ConvolutionSpec {
-  // Along height or width.
+  // Sizes along the height or the width.
   struct Axis {
     int64_t in = 0;        // pixels of the input
     int64_t kernel = 1;    // values of the weight
@@ -50,21 +50,21 @@ enum class ConvolutionPass : uint8_t { forward, input_gradient, weight_gradient 
 
 struct ConvolutionOptions {
   ConvolutionPass pass = ConvolutionPass::forward;
-  bool bias = false;  // whether there is one; of weight_gradient: whether its gradient is wanted
-  FusedActivation activation = FusedActivation::none;  // of a forward pass
-  float beta = 0;                                      // of dx
+  bool bias = false;  // whether there is a bias; for weight_gradient: whether its gradient is wanted
+  FusedActivation activation = FusedActivation::none;  // for a forward pass
+  float beta = 0;                                      // for dx
 };
 
-// A pass reads and writes what its formula names.
+// A pass uses the members that its formula names.
 struct ConvolutionArgs {
   const void* x = nullptr;
   const void* weight = nullptr;
-  const void* bias = nullptr;  // out_channels values, or null; as planned
+  const void* bias = nullptr;  // out_channels values; null if it was planned without a bias
   void* y = nullptr;
   const void* dy = nullptr;
-  Destination dx = {};       // its beta as planned
+  Destination dx = {};       // with the beta of the plan
   Destination dweight = {};  // null: not wanted
-  Destination dbias = {};    // null: not wanted; as planned
+  Destination dbias = {};    // null: not wanted; must be as planned
 };
 
 class Convolution {

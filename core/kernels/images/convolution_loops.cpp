@@ -25,8 +25,8 @@ class Places {
   int64_t x_size() const { return spec_.height.in * spec_.width.in * spec_.in_channels; }
   int64_t weight_size() const { return spec_.weight().shape.elements(); }
 
-  // Calls body(y, x, weight): the indices of the values of one image that belong together, for every product of output
-  // channel `channel`.
+  // Calls body(y, x, weight) for every product of output channel `channel` in one image, with the indices of the three
+  // values.
   template <class F>
   void for_each_product(int64_t channel, const F& body) const {
     const int64_t first = channel / out_ * in_;

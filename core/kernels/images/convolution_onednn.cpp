@@ -82,7 +82,8 @@ class Described {
   dnnl::primitive_attr attributes;
 };
 
-// What the passes have in common: tiles of images, of two sizes at most, each a call of a primitive.
+// The common part of the passes. A batch is cut into tiles of images, of at most two sizes; each tile is one call of a
+// primitive.
 class ImagePass : public Convolution {
  public:
   ImagePass(Context& context, const ConvolutionSpec& spec, int64_t most_tiles = kNoLimit)
@@ -92,7 +93,7 @@ class ImagePass : public Convolution {
         tiles_(spec.batch, spec.products(), most_tiles),
         slots_(slots_of(tiles_)) {}
 
-  // Of a pass that reads the weight.
+  // Suits passes that read the weight.
   void run(Context& context, const ConvolutionArgs& args) override {
     first_run_.require_code_memory();
     context.executor().run([&] {
@@ -105,10 +106,10 @@ class ImagePass : public Convolution {
   virtual void run_tile(const ConvolutionArgs& args, int64_t tile) = 0;
 
   // Makes the primitives and their memory: `describe(described, engine)` gives the library's description of a pass.
-  // `ids` are its arguments in the order in which each call gives their data, the third one the weight or its gradient.
-  // The scratchpad comes before that one. A weight that is read is not given: it is weight_'s. Returns the weight's
-  // layout. `unbooked`: bytes of scratch that the library forgets; `image_bytes`: what a slot has beside that for each
-  // image, as extra().
+  // `ids` are the pass's arguments in the order in which each call gives their data; the third one is the weight or its
+  // gradient. The scratchpad comes before the third one. Calls do not give the data of a weight that is read: it is
+  // weight_->inner(). Returns the weight's layout. `unbooked`: bytes of scratch that the library does not ask for, but
+  // uses; `image_bytes`: bytes that a slot has for each image besides the scratch, see extra().
   template <class Primitive, class Describe>
   memory::desc plan(Context& context, const char* what, std::span<const int> ids, const Describe& describe,
                     size_t unbooked = 0, size_t image_bytes = 0) {
@@ -119,7 +120,7 @@ class ImagePass : public Convolution {
       const auto layout_of = [](const auto& pass, int id) { return pass.query_md(dnnl::query::exec_arg_md, id); };
       const auto weight_of = [&](const auto& pass) { return layout_of(pass, ids[2]); };
       weight = weight_of(pass_of(tiles_.most_images()));
-      // One layout for both sizes of a tile.
+      // Both sizes of a tile must have one layout.
       if (weight_of(pass_of(tiles_.least_images())) != weight) {
         tiles_ = tiles_.evened();
         weight = weight_of(pass_of(tiles_.most_images()));
@@ -156,7 +157,7 @@ class ImagePass : public Convolution {
     return static_cast<const float*>(y) + image * spec_.output().shape.row().elements();
   }
 
-  // Of the slots, at most: also with fewer images.
+  // The most bytes of all slots, for this batch or a smaller one.
   size_t slot_bytes(size_t extra_an_image = 0) const {
     size_t most = 0;
     for (int64_t batch = 1; batch <= spec_.batch; ++batch) {
@@ -185,7 +186,7 @@ class ImagePass : public Convolution {
 
   std::array<std::optional<SlotPrimitive>, 2> primitives_;
   size_t scratch_bytes_ = 0;
-  std::vector<Memory> scratch_;  // one a slot
+  std::vector<Memory> scratch_;  // one for each slot
 };
 
 class OnednnConvolution final : public ImagePass {
@@ -206,7 +207,7 @@ class OnednnConvolution final : public ImagePass {
     float* y = const_cast<float*>(y_of(args.y, begin));
     const void* const data[] = {x_of(args.x, begin), y, scratch(lease.slot()), args.bias};
     primitive(images).run(lease.slot(), std::span(data, bias_ ? 4 : 3));
-    // Not by the library, which makes a NaN 0.
+    // The library's activation would turn a NaN into 0.
     add_bias_and_activate<float>(nullptr, activation_, images * spec_.output().shape.row().elements(), y);
   }
 
@@ -227,7 +228,7 @@ class OnednnInputGradient final : public ImagePass {
   size_t bytes() const override { return weight_->bytes() + slot_bytes(added_bytes()); }
 
  private:
-  // For each image: of what is added to the gradient that is there.
+  // Bytes for each image, if the gradient is added to other values.
   size_t added_bytes() const { return beta_ == 0 ? 0 : static_cast<size_t>(image_size_) * sizeof(float); }
 
   void run_tile(const ConvolutionArgs& args, int64_t tile) override {
@@ -258,7 +259,7 @@ class OnednnWeightGradient final : public ImagePass {
         unbooked_bytes());
     weight_size_ = static_cast<int64_t>(aligned_bytes(weight.get_size()) / sizeof(float));
     bias_size_ = bias ? static_cast<int64_t>(aligned_bytes(Described(spec, 1).bias.get_size()) / sizeof(float)) : 0;
-    // The first one lies where the layout is changed.
+    // The sum is made in the first part.
     parts_ = Memory(Device::cpu(), static_cast<size_t>(tiles_.count() * part_size()) * sizeof(float));
   }
 
@@ -279,14 +280,14 @@ class OnednnWeightGradient final : public ImagePass {
   size_t bytes() const override { return plain_.bytes() + weight_->bytes() + parts_.bytes() + slot_bytes(); }
 
  private:
-  // Large weights are not kept sixteen times over.
+  // Limits the memory for parts of large weights, which would else have up to sixteen parts.
   static int64_t most_parts(const ConvolutionSpec& spec) {
     constexpr size_t kMostBytes = size_t{16} << 20;
     return std::max<int64_t>(4, static_cast<int64_t>(kMostBytes / spec.weight().bytes()));
   }
 
-  // Before windows of one pixel with strides the library gathers an image's pixels in its scratchpad. It writes each as
-  // wide as its registers, but books the channels that there are (2.6, AVX2).
+  // For windows of one pixel with strides the library first gathers an image's pixels in its scratchpad. It writes
+  // whole registers for each pixel, but asks only for the channels that there are (2.6, AVX2).
   size_t unbooked_bytes() const {
     const ConvolutionSpec::Axis &high = spec_.height, &wide = spec_.width;
     if (high.kernel > 1 || wide.kernel > 1 || (high.stride == 1 && wide.stride == 1)) return 0;
@@ -306,7 +307,7 @@ class OnednnWeightGradient final : public ImagePass {
     primitive(tiles_.images(tile)).run(lease.slot(), std::span(data, bias_ ? 5 : 4));
   }
 
-  // Into the first part, and the weight's from there to where its layout is changed.
+  // Adds all parts to the first one, then copies the weight's gradient to where its layout is changed.
   void add_parts(int64_t begin, int64_t end) const {
     float* const sums = part(0);
     for (int64_t tile = 1; tile < tiles_.count(); ++tile) {
@@ -324,7 +325,7 @@ class OnednnWeightGradient final : public ImagePass {
   }
 
   bool bias_;
-  Memory plain_;  // the gradient as the model has it
+  Memory plain_;  // the gradient in the model's layout
   int64_t weight_size_ = 0, bias_size_ = 0;
   Memory parts_;
 };

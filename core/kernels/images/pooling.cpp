@@ -11,7 +11,8 @@ namespace {
 
 using Axis = ConvolutionSpec::Axis;
 
-// The values of a window, along one axis, that lie in the image: numbers within the window, and where they begin in it.
+// The values of a window that lie in the image, along one axis: values [begin, end) of the window. `at` is the pixel of
+// the window's value 0, which may lie outside.
 struct Part {
   int64_t begin, end, at;
 };
@@ -23,7 +24,7 @@ Part part_of(const Axis& axis, int64_t window) {
   return {begin, end, at};
 }
 
-// One image after another; in each, window after window, and their pixels in order.
+// Goes through the windows of one image in order, and through the pixels of a window in order.
 class Windows {
  public:
   explicit Windows(const PoolingSpec& spec)
@@ -33,7 +34,8 @@ class Windows {
   int64_t y_size() const { return spec_.channels * out_height_ * out_width_; }
   int64_t lines() const { return out_height_; }
 
-  // Calls body(y, high, wide) for each window of output line `line`: where its values go, and what of it is there.
+  // Calls body(y, high, wide) for each window of output line `line`: the index of its values in the output, and the
+  // part of it that lies in the image.
   template <class F>
   void for_each_window(int64_t line, const F& body) const {
     const Part high = part_of(spec_.height, line);
@@ -42,7 +44,8 @@ class Windows {
     }
   }
 
-  // Calls body(x, number) for each pixel of a window: where its values are, and its number in the window.
+  // Calls body(x, number) for each pixel of a window: the index of its values in the image, and its number in the
+  // window.
   template <class F>
   void for_each_pixel(const Part& high, const Part& wide, const F& body) const {
     for (int64_t h = high.begin; h < high.end; ++h) {
@@ -59,13 +62,14 @@ class Windows {
   int64_t out_height_, out_width_;
 };
 
-// The loops over the channels of a pixel: short, so that they have no time to find out whether arrays overlap.
+// Loops over the channels of a pixel. They are short, so a check whether arrays overlap would cost too much: __restrict
+// avoids it.
 
 template <class T>
 void take_larger(const T* __restrict values, int32_t number, int64_t channels, T* __restrict most,
                  int32_t* __restrict taken) {
   for (int64_t c = 0; c < channels; ++c) {
-    // A NaN is larger than all, and the first one stays.
+    // A NaN is larger than every number, and the first NaN stays.
     const bool larger = (values[c] > most[c]) | ((values[c] != values[c]) & (most[c] == most[c]));
     most[c] = larger ? values[c] : most[c];
     taken[c] = larger ? number : taken[c];
@@ -84,7 +88,7 @@ template <class T>
 void add_where(const int32_t* __restrict numbers, int32_t number, const T* __restrict gradient, T alpha,
                int64_t channels, T* __restrict to) {
   for (int64_t c = 0; c < channels; ++c) {
-    const T value = alpha * gradient[c];  // whether it counts or not, so that nothing branches
+    const T value = alpha * gradient[c];  // computed even if it is not used, to avoid a branch
     to[c] += numbers[c] == number ? value : T(0);
   }
 }

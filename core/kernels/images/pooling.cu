@@ -1,5 +1,5 @@
-// pooling.h on CUDA. Not by cuDNN: its pooling pads both sides alike and keeps input and output for the gradient, where
-// a window's number is enough.
+// pooling.h on CUDA. It does not use cuDNN, whose pooling pads both sides alike, and needs input and output for the
+// gradient, although the number of a window's value is enough.
 #include "millrace/core/kernels/images/pooling.h"
 
 #include "millrace/core/cuda/kernels.h"

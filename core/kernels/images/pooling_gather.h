@@ -36,7 +36,7 @@ struct PoolAxis {
     return inside < kernel ? inside : kernel;
   }
   MILLRACE_HD int64_t held(int64_t window) const { return end(window) - begin(window); }
-  // The windows that may cover a pixel: from the first to the last.
+  // The first and the last window that may cover a pixel.
   MILLRACE_HD int64_t first_window(int64_t at) const {
     const int64_t behind = at + before - (kernel - 1) * dilation;
     return behind > 0 ? (behind + stride - 1) / stride : 0;

@@ -8,11 +8,11 @@ namespace millrace::cpu {
 
 class ImageTiles {
  public:
-  // Tiles of `batch` images with `work` multiplications each: sixteen if each is then worth a task, else fewer; more if
-  // tiles would be so large that threads wait for the last one; at most `most`.
+  // Cuts `batch` images, each with `work` multiplications, into sixteen tiles; into fewer if tiles would be too small
+  // for a task; into more if tiles would be so large that threads wait for the last one; into `most` at most.
   ImageTiles(int64_t batch, int64_t work, int64_t most) : batch_(batch) {
     constexpr int64_t kEnoughTiles = 16, kWorthATask = int64_t{1} << 20, kLargest = int64_t{1} << 24;
-    // The products of a whole batch may be more than can be counted; then there are enough for every image.
+    // A double, because an integer may be too small for the multiplications of the whole batch.
     const double total = static_cast<double>(batch) * static_cast<double>(work);
     const auto tiles = [&](int64_t size) {
       return static_cast<int64_t>(std::min(total / static_cast<double>(size), static_cast<double>(batch)));
@@ -21,7 +21,7 @@ class ImageTiles {
     count_ = std::clamp<int64_t>(count_, 1, std::min(batch, most));
   }
 
-  // The largest number of tiles that all have the same size, but no more than these.
+  // The same batch in tiles of one size: the largest number of tiles, up to count(), for which that is possible.
   ImageTiles evened() const {
     ImageTiles out = *this;
     while (batch_ % out.count_ != 0) --out.count_;

@@ -11,7 +11,7 @@ WeightLayout::WeightLayout(const dnnl::engine& engine, const dnnl::memory::desc&
   const dnnl::memory::desc &from = inwards ? plain : inner, &to = inwards ? inner : plain;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  require_code_memory();  // the inner layout may have taken much
+  require_code_memory();  // inner_ may have taken much memory
   const dnnl::reorder::primitive_desc description(engine, from, engine, to, attributes);
   scratch_ = Memory(Device::cpu(), description.scratchpad_desc().get_size());
   const SlotPrimitive::Arg args[] = {{DNNL_ARG_FROM, from, inwards ? nullptr : inner_.data()},

@@ -1,4 +1,4 @@
-// WeightLayout: copies a weight between the model's layout and a layout of oneDNN's own.
+// WeightLayout: copies a weight between the model's layout and one of oneDNN's layouts.
 //
 // Used by one thread at a time.
 #pragma once
@@ -20,8 +20,8 @@ class WeightLayout {
 
   // The weight in the layout that the library reads or writes.
   void* inner() const { return inner_.data(); }
-  // Inwards: copies `plain` to inner(). Outwards: copies inner() to `plain`, which is then written in spite of its
-  // type.
+  // Inwards: copies `plain` to inner(). Outwards: copies inner() to `plain`, which is then written although its type is
+  // const.
   void change(const void* plain) { primitive_->run(0, {&plain, 1}); }
   size_t bytes() const { return inner_.bytes() + scratch_.bytes(); }
 
