@@ -43,12 +43,12 @@ class MILLRACE_EXPORT RowStream {
   // Reads the record `id` again into row `row` of `block`, to restore a window. Throws DataError if there is no such
   // record, or if it has changed.
   virtual void fetch(const RowId& id, RowBlock& block, int64_t row) = 0;
-  // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once (0: as many as the executor
-  // has threads). Changes no order. Called once, before the start.
+  // Says how many decoded rows may wait ahead of pull(), and how many tasks may decode at once (0: as many as the
+  // executor has threads). The order of the rows stays the same. Called once, before the start.
   virtual void set_ahead(int64_t rows, int threads) = 0;
   // How many passes one run has, as Source::passes(): the most of any input. `repeat` multiplies it by its epochs.
   virtual uint32_t passes() const = 0;
-  // The share of the run's data that was passed, from 0 to 1, about; absent if that is not known, or if they never end.
+  // About what share of the run's data was passed, from 0 to 1; absent if that is not known, or if the data never end.
   virtual std::optional<double> share() const { return {}; }
   // If rows come from several inputs: about one row in this many comes from the rarest input. 0: there is only one
   // input.
@@ -65,8 +65,8 @@ class MILLRACE_EXPORT RowStream {
 struct BufferHost {
   std::function<Place(const RowId&)> place;     // where a row came from
   std::function<void(std::string_view)> print;  // a line for the log; may be empty
-  // Whether nobody wants the rows any more. An op asks this if it may loop for a long time and no source would end the
-  // loop when the pipeline is cancelled. May be empty.
+  // Whether the pipeline was cancelled. An op asks this if it may loop for a long time, and no source would end the
+  // loop. May be empty.
   std::function<bool()> cancelled;
 };
 
@@ -74,14 +74,14 @@ struct BufferHost {
 class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  // Takes the inputs and the host, and hands on the rows of the first input as they are. An op that overrides bind()
-  // calls this one.
+  // Keeps the inputs and the host, and announces rows like those of the first input. An op that overrides bind() calls
+  // this one.
   Port bind(const BindArgs& args) override;
   // Whether its rows never end; `inputs` says the same of each input. May be called before bind().
   virtual bool endless(const std::vector<bool>& inputs) const {
     return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
   }
-  // Whether it waits for the end of its input. With an input that never ends it would be of no use.
+  // Whether it waits for the end of its input. Then its input must end.
   virtual bool needs_end() const { return false; }
   // Whether what it does depends on the values of the rows, or whether it shows them.
   virtual bool reads_fields() const { return false; }
@@ -90,8 +90,8 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   // How many inputs it has; 0: bind() was not called, or did not call RowBuffer::bind().
   size_t input_count() const { return streams_.size(); }
 
-  // These suit most buffers: a call goes to the input that it concerns, or else to all inputs. set_ahead() divides rows
-  // and threads among the inputs.
+  // These suit most buffers: each call goes on to the input that it is about, or to all inputs. set_ahead() divides
+  // rows and threads among the inputs.
   void rewind(uint32_t run) override;
   bool has_source(uint32_t source) const override;
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;

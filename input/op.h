@@ -70,7 +70,7 @@ struct Port {
   std::shared_ptr<const TextFormat> format = nullptr;  // text
   RowSpec rows = {};                                   // rows and batches
   int64_t batch_size = 0;                              // batches: the most rows of one
-  std::shared_ptr<const TextColumns> text = nullptr;  // of an op that decodes text in columns: where its rows come from
+  std::shared_ptr<const TextColumns> text = nullptr;   // for an op that decodes text: the columns of its rows
 };
 
 // Which rows are wanted if an op divides them in two. If all are, the graph is built without the op.
@@ -90,13 +90,13 @@ struct BufferHost;
 // the op. The lists and the name are valid only during bind().
 struct BindArgs {
   std::span<const Port> inputs = {};
-  std::string_view name = {};  // the op's, unique in the graph; the key of its random numbers
+  std::string_view name = {};  // the op's name, unique in the graph; the key of its random numbers
   uint64_t seed = 0;
-  Side side = Side::trained;   // whoever builds the graph chooses it, never the configuration
+  Side side = Side::trained;   // the code that builds the graph chooses it, never the configuration
   bool bad_rows_stay = false;  // likewise; rows then have the field kRowError
   FileSystem* files = nullptr;
   uint32_t source_index = 0;                 // sources: their number, for RowId::source
-  NameSource* names = nullptr;               // row sources: what names their files; null: nothing does
+  NameSource* names = nullptr;               // row sources: the op that names their files, or null
   std::span<RowSource* const> sources = {};  // the sources before the op, by RowId::source
   std::span<RowStream* const> streams = {};  // buffers: the rows of each input
   const BufferHost* host = nullptr;          // row buffers
@@ -109,7 +109,7 @@ struct OpStatistics {
   // How long a source and the transforms after it ran no task because there was no room for what they make.
   double blocked_seconds = 0;
   uint64_t rows = 0;   // given out
-  uint64_t bytes = 0;  // of text, read or decoded
+  uint64_t bytes = 0;  // text that was read or decoded
   // Ops that let decoded rows wait: how many wait now, how many waited on average, and how many may.
   uint64_t held = 0;
   std::optional<double> mean_held = {};

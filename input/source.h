@@ -112,9 +112,9 @@ class MILLRACE_EXPORT RowSource : public Source {
 
 // How many rows and passes there are. A pass goes through all rows once; a run has `passes` passes.
 struct IndexRange {
-  uint64_t rows = UINT64_MAX;          // of a pass; UINT64_MAX: a pass never ends
-  uint64_t unit_rows = 1;              // of a unit, at most
-  std::optional<uint32_t> passes = 1;  // of a run; absent: endlessly many
+  uint64_t rows = UINT64_MAX;          // in a pass; UINT64_MAX: a pass never ends
+  uint64_t unit_rows = 1;              // in a unit, at most
+  std::optional<uint32_t> passes = 1;  // in a run; absent: the run never ends
 };
 
 // A base class for sources of rows that have only a number, such as random rows or rows in memory. Its units are ranges
@@ -157,8 +157,8 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
   bool fresh_ = true;  // no unit of this pass was made yet; every pass has one, even if it is empty
 };
 
-// A base class for file formats. It stands between the names of files and a format, which says how a file is cut into
-// units and what becomes of a unit:
+// A base class for file formats. It takes the names of files. The format, which derives from it, says how a file is cut
+// into units and what is made from a unit:
 //
 //   class Lines final : public FileSource {
 //    public:
@@ -250,12 +250,12 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   std::vector<std::shared_ptr<const FileEntry>> files_;
   std::unique_ptr<OpenFiles> open_files_;
   uint32_t source_ = 0;
-  std::unique_ptr<FileUnits> units_;  // of the file that is being cut
-  std::exception_ptr failure_;        // ready() got it from the names: the error of the next row
+  std::unique_ptr<FileUnits> units_;  // the units of the file that is being cut
+  std::exception_ptr failure_;        // thrown when ready() asked the names; it is the error of the next row
 };
 
 struct RecordFormat {
-  RowSpec rows = {};  // what comes out for a record
+  RowSpec rows = {};  // the row that a record becomes
   uint64_t record_bytes = 1;
   uint64_t header_bytes = 0;      // to skip at the start of every file
   uint64_t chunk_bytes = 262144;  // about what one task reads; at least one record

@@ -28,7 +28,7 @@ struct FieldHistory {
 class MILLRACE_EXPORT Transform : public Op {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  // By default the rows look the same after it as before.
+  // By default the rows come out with the same fields.
   Port bind(const BindArgs& args) override { return args.inputs.front(); }
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; whatever is to be
   // reported goes into chunk.notes. Random numbers depend only on row id and pass. Memory that is worth keeping lies in
@@ -54,10 +54,11 @@ class MILLRACE_EXPORT Transform : public Op {
   // The fields that it reads or makes, except those that an option used as OptionUse::fields names. Absent: it may read
   // every field.
   virtual std::optional<std::vector<std::string>> concerned_fields() const { return {}; }
-  // What the option that is used as OptionUse::fields says of a field that holds `columns` of the text as they stand, a
-  // text for each. A column is its name in the header, or its number from 0. No value: the op makes no such fields.
+  // How the option with the use OptionUse::fields describes a field that holds `columns` of the text unchanged, one
+  // text for each column. A column is given by its name in the header, or by its number from 0. No value: the op makes
+  // no such fields.
   virtual std::optional<Spec> texts_of(Spec /*columns*/) const { return {}; }
-  // Takes the history of a field back to before this op changed the field. Needs no bind().
+  // Takes the history of a field back to the time before this op changed the field. Needs no bind().
   virtual void undo(FieldHistory&) const {}
   // A transform for rows that a program gives in place of rows that this op makes from text: it does to their values
   // what this op does to values in text. Null: nothing. Needs no bind().

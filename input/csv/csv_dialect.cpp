@@ -33,7 +33,7 @@ constexpr std::string_view kMissing[] = {"NA",   "na",   "N/A",  "n/a", "#N/A", 
 constexpr std::string_view kTruthValues[] = {"true", "True", "TRUE", "false", "False", "FALSE",
                                              "yes",  "Yes",  "YES",  "no",    "No",    "NO"};
 
-// Names have no numbers beside them.
+// Whether a field of the record is a number. A header has none.
 bool has_a_number(std::string_view record, char delimiter) {
   for (;;) {
     const size_t end = std::min(record.find(delimiter), record.size());
@@ -45,7 +45,7 @@ bool has_a_number(std::string_view record, char delimiter) {
   }
 }
 
-// Characters that look like a blank, or like nothing, and are neither.
+// A hint for characters that look like a blank, or cannot be seen; else empty.
 std::string invisible_hint(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> kCharacters[] = {
       {"\xef\xbb\xbf", "a byte order mark (U+FEFF), as when files were joined"},
@@ -63,7 +63,7 @@ std::string invisible_hint(std::string_view text) {
 
 std::string encoding_hint(std::string_view start, bool from_pipe) {
   if (const std::optional<ForeignFile> foreign = foreign_file(start, from_pipe)) return foreign->hint();
-  // A CR at the very end is no line end.
+  // A CR at the very end does not count as a line end.
   if (start.find('\n') == start.npos && start.find('\r') < start.size() - 1 && start.find('\0') == start.npos) {
     return "the lines end in CR without LF: convert them first: tr '\\r' '\\n'";
   }
@@ -101,7 +101,7 @@ std::string number_hint(std::string_view text, std::string_view record, const Cs
   if (is_one_of(text, kTruthValues)) return "truth values are not numbers: write 1 and 0";
   if (text.ends_with('\r')) return "a CR without LF is not a line end: remove it: tr -d '\\r'";
   if (std::string hint = invisible_hint(text); !hint.empty()) return hint;
-  // The record is compared, not its place: then every chunk that meets it says the same.
+  // Compares the record's text, not its place, so that every chunk gives the same hint.
   if (dialect.header.empty() && record == dialect.first_record && starts_like_a_name(text) &&
       !has_a_number(record, dialect.delimiter)) {
     return "the line looks like a header: set csv_reader: {header: true}";

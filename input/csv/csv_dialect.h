@@ -24,20 +24,19 @@ struct CsvDialect final : TextFormat {
   std::optional<char> comment;  // a record that starts with it is skipped
   bool skip_blank_lines = true;
   int64_t skip_lines = 0;  // at the start of every file, before its header
-  // How many fields every record has: as many as the header, or as the first file's first record; 0 if there is no
-  // record at all.
+  // How many fields every record has, by the header or else by the first file's first record; 0 if there is no record.
   int64_t columns = 0;
   std::vector<std::string> header;  // empty without a header
   // The bytes of the header, or of the record whose fields were counted, and the path of its file; for messages.
   std::string first_record;
   std::string file;
-  int64_t header_line = 0;  // of `file`, from 1; 0 without a header
+  int64_t header_line = 0;  // its line in `file`, from 1; 0 without a header
 
   bool operator==(const CsvDialect&) const = default;
 };
 
-// Says why a file that begins with `start`, its first record, is not the text that it should be: foreign_file() knows
-// it, or its line ends are only a CR. Else empty. `from_pipe`: standard input could be read instead.
+// A hint for a file that begins with the record `start`, if foreign_file() knows its format, or its line ends are only
+// a CR; else empty. `from_pipe`: standard input could be read instead.
 std::string encoding_hint(std::string_view start, bool from_pipe = true);
 
 // "set csv_reader: {delimiter: ";"}" if `text`, a whole record, holds a usual delimiter; else empty.

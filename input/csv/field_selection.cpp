@@ -78,7 +78,7 @@ struct FieldOptions {
   }
 };
 
-// By ColumnType.
+// The DType of each ColumnType.
 constexpr DType kColumnDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
 
 template <class T>
@@ -119,7 +119,7 @@ std::vector<FieldRequest::Item> read_items(const Spec& columns) {
   return items;
 }
 
-// Of a field that has `others` columns and one more.
+// Throws if a field with `others` columns may not have one more.
 void check_count(uint64_t others, const Spec& columns) {
   if (others < kMaxColumns) return;
   throw columns.error(cat("a field may have ", kMaxColumns, " columns at most, got ", columns.describe()));
@@ -139,7 +139,7 @@ void read_default(const Spec& spec, bool allow_nonfinite, std::byte* to) {
   T value{};
   NumberStatus status = parse_number(spec.as_string(), value);
   if constexpr (std::is_floating_point_v<T>) {
-    // YAML's own spelling of what is no number: .inf, -.inf, .nan.
+    // YAML writes these numbers in its own way: .inf, -.inf, .nan.
     if (status != NumberStatus::ok && !spec.quoted() && spec.as_string().find('.') != std::string::npos) {
       value = static_cast<T>(spec.as_double());
       status = NumberStatus::ok;
@@ -154,7 +154,7 @@ void read_default(const Spec& spec, bool allow_nonfinite, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// One value for all columns, or a list of as many; of a ragged field its values.
+// `spec` is one value for all columns, or a list with one for each; for a ragged field, its values.
 DefaultValues read_defaults(const Spec& spec, bool allow_nonfinite, const FieldSpec& field, size_t columns) {
   if (spec.is_null()) return {};
   DefaultValues out{.given = true};
@@ -177,8 +177,8 @@ DefaultValues read_defaults(const Spec& spec, bool allow_nonfinite, const FieldS
   return out;
 }
 
-// That the file is no text; where the records have one field, that another delimiter would cut them. Commas in numbers
-// may be decimal ones.
+// A hint that the file is not text or, if the records have one field, that another delimiter would cut them. Commas
+// between digits may be decimal commas, so only the header is searched for a comma.
 std::string one_column_hint(const CsvDialect& dialect) {
   if (std::string hint = encoding_hint(dialect.first_record); !hint.empty()) return hint;
   if (dialect.columns != 1) return {};
@@ -189,7 +189,7 @@ std::string one_column_hint(const CsvDialect& dialect) {
   return hint.empty() ? first_line_hint(dialect) : hint;
 }
 
-// Names of the header, those with blanks and the like in quotes; the first of many.
+// The first names of the header; those with blanks and the like are quoted.
 std::string names_of(const std::vector<std::string>& header) {
   constexpr size_t kMost = 10;
   const auto shown = [](const std::string& name) {
@@ -202,7 +202,7 @@ std::string names_of(const std::vector<std::string>& header) {
   return join(names);
 }
 
-// What a name that the header lacks was meant to be, or what the header has.
+// A hint for a name that the header lacks: a name that may be meant, or the names of the header.
 std::string name_hint(const std::string& name, const CsvDialect& dialect) {
   const auto& header = dialect.header;
   if (std::string hint = one_column_hint(dialect); !hint.empty()) return hint;
@@ -213,7 +213,7 @@ std::string name_hint(const std::string& name, const CsvDialect& dialect) {
   return near.empty() ? cat("it has ", names_of(header)) : cat("did you mean ", names_of({near}), '?');
 }
 
-// " of a.csv", where it is known.
+// " of a.csv"; empty if the file is not known.
 std::string of_file(const CsvDialect& dialect) { return dialect.file.empty() ? "" : cat(" of ", dialect.file); }
 
 uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
@@ -255,7 +255,7 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
   for (uint64_t column = item.first; column <= item.last; ++column) out.push_back(static_cast<uint32_t>(column));
 }
 
-// Why there are other numbers of columns than the shape has values.
+// A hint for a number of columns that does not fit the shape.
 std::string reshape_hint(const FieldRequest& request, size_t columns) {
   const FieldRequest::Item& item = request.items.front();
   const bool range = request.items.size() == 1 && item.is_index && columns > 1;
@@ -275,7 +275,7 @@ Shape shape_of(const FieldRequest& request, size_t columns) {
       reshape_hint(request, columns));
 }
 
-// What depends on the number of columns.
+// Sets what depends on the number of columns.
 void settle(FieldRequest& request, size_t columns) {
   SelectedField& field = request.field;
   if (field.spec.split && columns > 1) {
@@ -285,7 +285,7 @@ void settle(FieldRequest& request, size_t columns) {
   field.defaults = read_defaults(request.default_value, request.allow_nonfinite, field.spec, columns);
 }
 
-// A byte that no field can hold separates nothing.
+// The split must be a byte that a field can hold.
 void check_split(const FieldRequest& request, const CsvDialect& dialect) {
   const FieldSpec& field = request.field.spec;
   if (!field.split) return;
@@ -296,7 +296,7 @@ void check_split(const FieldRequest& request, const CsvDialect& dialect) {
                                              is_quote ? "quote" : "delimiter", " of the file"));
 }
 
-// Where the header has the name of a column; a name may hold line ends.
+// The place of a column's name in the header. Names may hold line ends, so it may be on a later line.
 Place place_of(uint32_t column, const CsvDialect& dialect) {
   ScannedRecord record;
   if (!RecordScanner(dialect).scan(dialect.first_record, true, record) || record.size() <= column) {

@@ -38,7 +38,7 @@ struct SelectedField {
   std::optional<std::vector<std::string>> missing = {};  // texts that stand for a missing value, instead of the op's
 };
 
-// A field as it was asked for.
+// A field as the configuration describes it.
 struct FieldRequest {
   // An index, a range of indices, or a header name.
   struct Item {
@@ -48,11 +48,11 @@ struct FieldRequest {
     uint64_t first = 0, last = 0;  // both inclusive, if is_index
     Spec spec;                     // for messages
 
-    // Whether the header decides how many columns the item is: a range in quotes may be a header name.
+    // Whether the header decides how many columns the item stands for: a range in quotes may be a header name.
     bool is_open() const { return quoted && is_index && first != last; }
   };
 
-  // What is known of it without the header: never the columns; the shape and the defaults, unless an item is open.
+  // As far as it is known without the header: never the columns; the shape and the defaults only if no item is open.
   SelectedField field;
   bool is_open = false;
   std::vector<Item> items;
@@ -72,8 +72,7 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
 // there is no record (dialect.columns == 0), header names stay unresolved, at column 0: nothing will be read.
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect);
 
-// The field if it has `columns` columns, whichever these are. Throws ConfigError if its shape or defaults are for
-// another number.
+// The field, if `columns` columns are selected. Throws ConfigError if its shape or defaults are for another number.
 SelectedField field_of_columns(FieldRequest request, size_t columns);
 
 // The names that the header must give to columns selected by index: {0: "", 2: length}. A file that has another column

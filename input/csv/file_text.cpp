@@ -11,7 +11,8 @@ namespace millrace {
 
 namespace {
 
-// Read behind a range at once: most records end within it, and it costs little beside a range of the usual size.
+// How many bytes are read beyond a range: most records end within them, and they cost little compared to a range of the
+// usual size.
 constexpr uint64_t kSlack = 16384;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -22,7 +23,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 }
 
 void cut_header(FileText& text, const CsvDialect& dialect, const FileEntry& file, Preamble& out) {
-  // It may have more names than the first file's, and is compared with that whole.
+  // Keeps all fields, because this header is compared with the whole header of the first file.
   const RecordScanner scanner(dialect, true);
   ScannedRecord& header = text.scratch();
   while (!scanner.scan(text.bytes(), text.at_end(), header)) text.extend();
@@ -71,7 +72,7 @@ void FileText::fail(const Unit& unit) {
 }
 
 void FileText::extend() {
-  const uint64_t from = std::max(limit_, offset_);  // what was skipped is not held
+  const uint64_t from = std::max(limit_, offset_);  // bytes that were skipped are not held
   read(end_ + std::max(end_ > from ? end_ - from : 0, kSlack), end_ + 1);
 }
 
@@ -86,7 +87,8 @@ void FileText::skip(size_t bytes) {
   offset_ += bytes;
 }
 
-// Appends up to file offset `to`; what was skipped makes room. Of a stream, what is there must do behind `at_least`.
+// Appends the bytes up to file offset `to`; skipped bytes make room. For a stream, the bytes up to `at_least` are
+// enough.
 void FileText::read(uint64_t to, uint64_t at_least) {
   to = std::min(to, entry_->size);
   const size_t more = to > end_ ? static_cast<size_t>(to - end_) : 0;
@@ -109,9 +111,9 @@ void FileText::read(uint64_t to, uint64_t at_least) {
   at_end_ = end_ == entry_->size;
 }
 
-// A record starts behind a line end; one that starts at the limit is the next range's.
+// A record starts after a line end; one that starts at the limit belongs to the next range.
 void FileText::skip_to_record() {
-  const uint64_t last = limit_ - 1;  // a line end here belongs to no record of this range
+  const uint64_t last = limit_ - 1;  // after a line end here, the next range begins
   const size_t look = static_cast<size_t>(std::min<uint64_t>(size_, last > offset_ ? last - offset_ : 0));
   const size_t found = bytes().substr(0, look).find('\n');
   skip(found != std::string_view::npos ? found + 1 : static_cast<size_t>(limit_ - offset_));

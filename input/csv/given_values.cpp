@@ -54,7 +54,7 @@ void GivenValues::apply(Chunk& chunk) const {
   }
 }
 
-// False if a text is missing, and there is no default. `spare` is memory.
+// Returns false if a text is missing, and there is no default. `spare` is memory for the old texts.
 bool GivenValues::give_texts(const Field& field, Varying& texts, Varying& spare) {
   const auto is_missing = [&](std::string_view text) {
     return text.empty() || std::ranges::find(field.missing, text) != field.missing.end();

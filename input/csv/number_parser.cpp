@@ -16,7 +16,7 @@ bool is_sign(char c) { return c == '+' || c == '-'; }
 
 template <std::floating_point T>
 NumberStatus parse(const char* first, const char* last, T& out) {
-  // The library knows no plus sign, but a payload behind nan, which is no number here.
+  // The library does not accept a plus sign. It accepts a payload after nan, such as nan(1), which this parser refuses.
   if (first != last && *first == '+') {
     ++first;
     if (first != last && is_sign(*first)) return NumberStatus::malformed;

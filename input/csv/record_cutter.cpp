@@ -8,7 +8,7 @@ namespace millrace {
 
 namespace {
 
-// Bytes that are indexed at a time: small enough to stay in the first cache until they are parsed.
+// How many bytes are indexed at a time: so few that they stay in the first-level cache until they are parsed.
 constexpr size_t kIndexStep = 16384;
 
 }  // namespace
@@ -21,13 +21,13 @@ RecordCutter::RecordCutter(const CsvDialect& dialect, ChunkText& text, uint64_t 
       index_(scratch.index),
       scanned_(scratch.scanned),
       lines_(lines) {
-  // A step's worth behind the separators of a record that the step before began.
+  // Room for the separators of one step, and of a record that began in the step before.
   index_.reserve(kIndexStep + 2 + static_cast<size_t>(std::max<int64_t>(dialect.columns, 0)));
   index_.clear();
 }
 
 uint64_t RecordCutter::work_bound(const CsvDialect& dialect) {
-  // Vectors grow to twice of what is needed; the copies are of one record with doubled quotes.
+  // Vectors grow to twice the size that is needed. A record with doubled quotes is copied.
   const uint64_t columns = dialect.columns > 0 ? static_cast<uint64_t>(dialect.columns) : 0;
   const uint64_t entries = kIndexStep + kSpareEntries + columns;
   const uint64_t separator_bytes = (entries + columns) * sizeof(uint32_t);
@@ -62,7 +62,7 @@ bool RecordCutter::has_more() {
   return true;
 }
 
-// False when the line is as long as no record may be.
+// False if the line is longer than a record may be.
 bool RecordCutter::pass_comment() {
   size_t looked = at_;
   for (;;) {
@@ -112,8 +112,8 @@ void RecordCutter::cut_scanned() {
   finish(Record::Kind::scanned, known ? scanned_.length : 0, known ? scanned_.lines : 0);
 }
 
-// Makes event_ the first event at or behind at_: where the record ends, or its first quote. False when the record is
-// longer than it may be before any.
+// Makes event_ the first event at or after at_: the record's end or its first quote. False if there is none within the
+// longest record.
 bool RecordCutter::find_event() {
   surplus_ = 0;
   for (;;) {
@@ -135,7 +135,8 @@ bool RecordCutter::find_event() {
   }
 }
 
-// Bounds the index, whatever the text: nothing of the records before, no more separators than a record should have.
+// Bounds the index for any text: drops what belongs to earlier records, and separators beyond the number that a record
+// should have.
 void RecordCutter::drop_passed() {
   size_t held = index_.separator_count() - separator_;
   const auto most = static_cast<size_t>(dialect_.columns);

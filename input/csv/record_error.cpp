@@ -9,7 +9,7 @@ namespace millrace {
 
 namespace {
 
-// The line of a message is that of the record; a field further below is described.
+// A message has the line of the record, so a field on a later line needs these words.
 std::string below(const Spot& spot) {
   return spot.lines == 0 ? std::string() : cat(", on line ", spot.lines + 1, " of the record");
 }
@@ -26,7 +26,7 @@ bool blank_before_quote(const ScannedRecord& scanned) {
   return !before.empty() && before.find_first_not_of(" \t") == before.npos;
 }
 
-// Why text stands behind the closing quote at fault_at - 1.
+// A hint for text after the closing quote at fault_at - 1.
 std::string closed_too_early(const ScannedRecord& scanned) {
   const std::string_view text = scanned.text();
   if (text[scanned.fault_at] == ' ' || text[scanned.fault_at] == '\t') return "remove the blank after the quote";
@@ -35,9 +35,9 @@ std::string closed_too_early(const ScannedRecord& scanned) {
                  : "double the quotes inside a quoted field";
 }
 
-// What is wrong with the whole file explains what is wrong with a record.
+// If the whole file is wrong, this hint replaces the error's own.
 RecordError with_encoding(RecordError error, const Record& record, const CsvDialect& dialect) {
-  // Of a record that is too long more may be held, or less.
+  // If the record is too long, more or fewer of its bytes may be held.
   const std::string_view own =
       record.kind == Record::Kind::scanned ? record.scanned->text().substr(0, kMaxRecordBytes + 1) : record.bytes;
   if (std::string hint = encoding_hint(record.offset == 0 ? own : dialect.first_record); !hint.empty()) {
@@ -46,7 +46,7 @@ RecordError with_encoding(RecordError error, const Record& record, const CsvDial
   return error;
 }
 
-// Several numbers in one column, and nothing that says so.
+// A hint for several numbers in one column of a field without `split`.
 std::string list_hint(std::string_view text, const FieldSpec& field) {
   if (field.ragged() || text.find_first_of("0123456789") == text.npos) return {};
   const size_t separator = text.find_first_of(" |;", text.find_first_of("0123456789"));

@@ -13,10 +13,10 @@ namespace millrace {
 struct RecordError {
   std::string message;
   std::string hint;
-  std::string field = {};   // the name of the field at fault, if the fault is one value's
+  std::string field = {};   // the name of the field at fault, if one value is at fault
   std::string value = {};   // the text of that value
   uint64_t line = 0;        // line ends between the chunk's first record and the line to name
-  int64_t column = 1;       // 1-based byte in its line
+  int64_t column = 1;       // byte in the line, from 1
   bool certain_end = true;  // whether it is known where the record ends, so that it may be left out
 };
 

@@ -22,7 +22,7 @@ LineKind line_kind(std::string_view text, bool at_end, const CsvDialect& dialect
 
 Spot spot_of(std::string_view record, size_t offset) {
   const std::string_view before = record.substr(0, offset);
-  const size_t line_start = before.rfind('\n') + 1;  // 0 in the first line
+  const size_t line_start = before.rfind('\n') + 1;  // 0 for the first line
   return {static_cast<uint64_t>(std::count(before.begin(), before.end(), '\n')),
           static_cast<int64_t>(offset - line_start) + 1};
 }
@@ -110,7 +110,7 @@ RecordScanner::Step RecordScanner::scan_quoted(Cursor& cursor, ScannedRecord& re
   const std::string_view text = cursor.text;
   const char quote = *quote_;
   const size_t begin = cursor.at + 1;
-  size_t piece = begin;  // what is not copied yet
+  size_t piece = begin;  // from here on, nothing is copied yet
   size_t close = begin;
   const size_t copy = record.copies_.size();
   for (;;) {
@@ -152,7 +152,7 @@ RecordScanner::Step RecordScanner::after_quote(Cursor& cursor) const {
   return step;
 }
 
-// Passes the rest of a faulty field: up to its delimiter or line end, whatever is there.
+// Passes the rest of a faulty field, up to its delimiter or line end.
 RecordScanner::Step RecordScanner::skip_rest(Cursor& cursor) const {
   const std::string_view text = cursor.text;
   while (cursor.at < text.size() && text[cursor.at] != delimiter_ && text[cursor.at] != '\n') ++cursor.at;
@@ -160,8 +160,9 @@ RecordScanner::Step RecordScanner::skip_rest(Cursor& cursor) const {
   return text[cursor.at++] == '\n' ? Step::end : Step::next_field;
 }
 
-// Looks for the end of a faulty record. It is certain when the record lies in one line: the fields behind the faulty
-// one, each by the rules or in its turn skipped, lead to a line end outside quotes. False: more text must be read.
+// Looks for the end of a faulty record. The end is certain if the record lies in one line: that is so if the fields
+// after the faulty one, each read by the rules or skipped, lead to a line end outside quotes. Returns false if more
+// text must be read.
 bool RecordScanner::find_end(Cursor cursor, ScannedRecord& record) const {
   if (record.fault == SyntaxFault::unterminated_quote) return true;
   const auto in_one_line = [&] { return cursor.text.substr(0, cursor.at).find('\n') == kNone; };
@@ -173,7 +174,7 @@ bool RecordScanner::find_end(Cursor cursor, ScannedRecord& record) const {
     if (step == Step::fault && rest.fault == SyntaxFault::unterminated_quote) return true;
     if (step == Step::fault) step = skip_rest(cursor);
   }
-  // A line end inside a quoted field decides as well, wherever that field ends.
+  // A line end inside a quoted field decides, too, even if that field's end is not known yet.
   if (step == Step::more) return cursor.text.find('\n') != kNone;
   const std::string_view line = cursor.text.substr(0, cursor.at);
   const size_t first_end = line.find('\n');

@@ -23,7 +23,7 @@ bool all_finite(const T* values, size_t count) {
   return finite;
 }
 
-// The default of a ragged field.
+// The default of a ragged field, as a list.
 Varying list_of(const SelectedField& field) {
   Varying out;
   for (const std::string& text : field.defaults.texts) out.add_text(text);
@@ -126,7 +126,7 @@ BadValue RowConverter::convert_list(std::string_view text, size_t index, Varying
     return {};
   }
   const char split = *field.spec.split;
-  const bool blank = split == ' ' || split == '\t';  // several of them are like one, at the ends like none
+  const bool blank = split == ' ' || split == '\t';  // several count as one; at the ends they do not count
   size_t value = 0;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(split, begin), text.size());
@@ -159,7 +159,7 @@ bool RowConverter::convert_run(const Record& record, const Run& run, T* out) con
       const FieldRun& all = record.plain;
       const size_t parsed =
           parse_run(FieldRun{all.text, all.start(column), all.ends + column, run.count - done}, out + done);
-      // What is not finite may stand for no value, too, and is looked at alone.
+      // A number that is not finite may be refused, or stand for a missing value, so it is looked at alone.
       const bool each = (!rules_.allow_nonfinite || missing.nonfinite) && !all_finite(out + done, parsed);
       for (size_t i = done; each && i < done + parsed; ++i) {
         if (!all_finite(out + i, 1) &&

@@ -47,7 +47,7 @@ class RowConverter final : public TextReader {
   // Fills row `row` of `rows`. False if a value cannot be converted: the row is then undefined, and find_fault() says
   // why. REQUIRES: the record has no fault and enough fields.
   [[nodiscard]] bool convert(const Record& record, RowBlock& rows, int64_t row) const;
-  // Fills row `row` with what can be had of a bad record: texts, else nothing. Null: nothing can be had of it.
+  // Fills row `row` with what can be read of a bad record: texts only. Null: nothing can be read.
   void convert_bad(const Record* record, RowBlock& rows, int64_t row) const;
   // The leftmost bad value; if several fields read that column, the value of the first of these fields.
   BadValue find_fault(const Record& record) const;
@@ -88,7 +88,7 @@ class RowConverter final : public TextReader {
   std::vector<SelectedField> fields_;
   ValueRules rules_;
   std::vector<Missing> missing_;  // by field
-  std::vector<Run> runs_;         // of fields of numbers
+  std::vector<Run> runs_;         // only fields of numbers have runs
   std::vector<size_t> varying_;   // fields whose size varies
 };
 

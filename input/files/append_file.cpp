@@ -24,7 +24,7 @@ void expect_regular(const std::string& path, mode_t mode) {
                 {path});
 }
 
-// O_NONBLOCK: should it have become a pipe meanwhile, it is refused, not waited for.
+// O_NONBLOCK: if the file has become a pipe meanwhile, opening it fails instead of waiting.
 Descriptor open_to_append(const std::string& path, int also) {
   Descriptor file;
   do {
@@ -60,7 +60,7 @@ AppendFile::AppendFile(const std::string& path, bool goes_on) : path_(path), fil
   if (!goes_on && ::ftruncate(file_.get(), 0) != 0) refuse(path, errno);
 }
 
-// One write for a line: the system puts it at the end as a whole.
+// A line is one write, which the system puts at the end as a whole.
 void AppendFile::append(std::string_view line) {
   if (const int code = write_all(file_.get(), line); code != 0) refuse(path_, code);
 }

@@ -19,7 +19,7 @@ namespace millrace {
 namespace {
 
 constexpr int kMostNames = 1000;
-// Of the name that a temporary file begins with. The whole of it is never too long where the name itself is not.
+// A temporary name begins with at most so many bytes of the file's name, so it is never too long if the name is not.
 constexpr size_t kKeptName = 100;
 constexpr std::string_view kEnding = ".tmp";
 
@@ -38,13 +38,13 @@ std::string name_of(const Descriptor& file) { return cat("/proc/self/fd/", file.
 // The beginning of all temporary names for `name`.
 std::string_view kept_part(std::string_view name) { return name.substr(0, kKeptName); }
 
-// A file that has no name yet: nothing of it stays if the program is killed. Empty where there are no such files, or
-// where they could not get a name later.
+// Opens a file without a name, of which nothing stays if the program is killed. Empty if the file system has no such
+// files, or could not give them a name later.
 Descriptor open_nameless(FileCalls& calls, const std::string& folder) {
   Descriptor file = calls.open_nameless(folder);
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return {};
-  // Some systems forget the umask of such files.
+  // Some systems do not apply the umask to such files.
   if ((status.st_mode & 0777) == 0666 || ::access(name_of(file).c_str(), F_OK) != 0) return {};
   return file;
 }
@@ -116,7 +116,7 @@ void AtomicFile::give_name() {
   if (!linked) copy_to_name();
 }
 
-// Where the system does not allow the link: what was written is not to be lost for that.
+// Used if the system does not allow the link, so that the contents are not lost.
 void AtomicFile::copy_to_name() {
   const Descriptor from = std::exchange(file_, {});
   open_with_name();

@@ -46,13 +46,14 @@ class AtomicFile {
 
   FileCalls& calls_;
   std::string path_;       // as given, for messages
-  std::string target_;     // links followed
-  std::string temporary_;  // the name that the file has before commit() is done; empty: none
+  std::string target_;     // where the links of path_ lead
+  std::string temporary_;  // the file's name until commit() is done; empty: it has none
   bool replaces_ = false;
   Descriptor file_;
 };
 
-// The process that made a file of this name, without folders, if an AtomicFile for the name `of` did.
+// The process whose AtomicFile for the name `of` made the temporary file `name`; empty if `name` is not such a name.
+// Names have no folders.
 std::optional<pid_t> writer_of_temporary(std::string_view name, std::string_view of);
 
 // Throws IoError when an AtomicFile for `path` could not be made now. Leaves nothing behind.

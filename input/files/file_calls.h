@@ -26,21 +26,21 @@ class FileCalls {
   FileCalls(const FileCalls&) = delete;
   FileCalls& operator=(const FileCalls&) = delete;
 
-  // Those that never fail on purpose, unless the program has replaced them.
+  // The calls of the system, which never fail on purpose, unless the program has replaced them.
   static FileCalls& system();
-  // For a program that is to fail on purpose, not for a library: system() is `calls` from now on. REQUIRES: nothing was
-  // written yet, and `calls` lives until the program ends.
+  // Makes system() return `calls` from now on. For programs that fail on purpose, not for libraries. REQUIRES: nothing
+  // was written yet, and `calls` lives until the program ends.
   static void replace_system(FileCalls& calls);
 
   // Files are made with the mode that the umask leaves. Nothing is open if it fails.
   Descriptor open(const std::string& path, int flags);
-  // A file in `folder` that has no name yet.
+  // Makes a file without a name in `folder`.
   Descriptor open_nameless(const std::string& folder);
   ssize_t write(const Descriptor& file, const void* bytes, size_t count);
-  // Of a file, or of a folder with its names.
+  // Brings a file, or a folder with its names, to the disk.
   int sync(const Descriptor& file);
   int close(Descriptor& file);
-  // A second name for what `from` leads to, links followed.
+  // Gives a second name to the file that `from` leads to, links followed.
   int link(const std::string& from, const std::string& to);
   int rename(const std::string& from, const std::string& to);
   int unlink(const std::string& path);

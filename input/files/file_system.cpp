@@ -26,7 +26,7 @@ namespace {
 // Linux reads at most this many bytes in one call.
 constexpr size_t kMaxRead = size_t{1} << 30;
 
-// What Linux reads ahead where nobody set it otherwise.
+// The read-ahead of Linux, unless it was set otherwise.
 constexpr uint64_t kAdvice = 131072;
 
 [[noreturn]] void fail(const std::string& path, std::string_view what, int code) {
@@ -48,7 +48,8 @@ uint64_t nanoseconds_of_thread() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// A read of this process that is under way. Those that are under way together share what the storage gives.
+// A read of this process that is under way. together(): how many were under way when it began. They share the bandwidth
+// of the storage.
 class Reading {
  public:
   Reading() : together_(++under_way) {}
@@ -77,7 +78,7 @@ class LocalFile : public File {
     return static_cast<uint64_t>(status.st_size);
   }
   uint64_t size_at_open() const override { return size_at_open_; }
-  // The system gives the lowest number that is free, so files that stay open leave the upper half to all others.
+  // The system gives the lowest free number, so the upper half of the numbers stays free for all other files.
   bool may_stay_open() const override { return static_cast<uint64_t>(descriptor_.get()) < most_descriptors() / 2; }
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
@@ -108,7 +109,8 @@ class LocalFile : public File {
     return done;
   }
 
-  // It is advice: that it cannot be followed is no failure. The system cuts one off where its own read-ahead ends.
+  // This is only advice, so failures are ignored. The system cuts each piece of advice to the size of its own
+  // read-ahead.
   void ask_for(const ReadAhead::Range& range) const {
     for (uint64_t at = range.begin; at < range.end; at += kAdvice) {
       posix_fadvise(descriptor_.get(), static_cast<off_t>(at), static_cast<off_t>(std::min(kAdvice, range.end - at)),
@@ -124,7 +126,7 @@ class LocalFile : public File {
 
 class LocalStream : public ByteStream {
  public:
-  // Opening a pipe that nobody writes yet must not wait: nothing could interrupt it.
+  // O_NONBLOCK: opening a pipe that has no writer yet must not wait, because nothing could interrupt it.
   explicit LocalStream(const std::string& path)
       : path_(path),
         own_(path == "-" ? Descriptor() : open_descriptor(path, O_NONBLOCK)),
@@ -149,7 +151,7 @@ class LocalStream : public ByteStream {
 
   void interrupt() noexcept override {
     const uint64_t one = 1;
-    // It can only fail when it was called before.
+    // This can only fail after many earlier calls, and one call is enough.
     [[maybe_unused]] const ssize_t written = write(interrupt_.get(), &one, sizeof one);
   }
 
@@ -172,7 +174,7 @@ class LocalFileSystem : public FileSystem {
     return type(path, status);
   }
 
-  // Asking for access costs a third of opening. What it is denied to is opened all the same, and says why.
+  // faccessat() costs a third of opening the file. If it denies access, the file is opened, and that error says why.
   Look look(const std::string& path) override {
     struct stat status = {};
     const Type what = type(path, status);

@@ -1,4 +1,4 @@
-// FileSystem: the one way in which the input graph touches files, so that tests can inject short reads, EINTR and EIO.
+// FileSystem: the input graph reads files only through it, so that tests can inject short reads, EINTR and EIO.
 //
 // Thread-safe: any thread may use a FileSystem, and read from one File, at the same time.
 #pragma once

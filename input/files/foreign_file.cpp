@@ -109,13 +109,14 @@ ForeignFile zipped(std::string_view start, bool from_pipe) {
   return {"is a zip archive", std::move(remedy), true};
 }
 
-// Two zeros, the type of the values, how many dimensions there are, and their sizes, each in four bytes.
+// The IDX format begins with two zeros, the type of the values, the number of dimensions, and their sizes in four bytes
+// each.
 bool is_idx(std::string_view start) {
   return start.size() > 4 && start.starts_with("\0\0"sv) && "\x08\x09\x0b\x0c\x0d\x0e"sv.find(start[2]) != start.npos &&
          start[3] >= 1 && start[3] <= 8;
 }
 
-// Of the first few bytes, from a zero on.
+// Whether every other byte is zero among the first few, the first one included.
 bool every_other_is_zero(std::string_view text) {
   for (size_t i = 0; i < std::min<size_t>(text.size(), 6); ++i) {
     if ((text[i] == '\0') != (i % 2 == 0)) return false;

@@ -1,5 +1,5 @@
-// What a file is that holds no CSV text, by its first bytes, and how its data become CSV: for messages. One table for
-// everything that reads files. Pure functions.
+// Recognises files that hold no CSV text by their first bytes, and says in messages how their data become CSV. One
+// table for everything that reads files. Pure functions.
 #pragma once
 
 #include <optional>

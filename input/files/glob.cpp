@@ -15,8 +15,8 @@ namespace millrace {
 
 namespace {
 
-// Matches the byte `c` against the set at the start of `pattern` ("[a-z]..."); `length` receives the set's length, 0
-// when it has no end and so is no set.
+// Matches the byte `c` against the set at the start of `pattern` ("[a-z]..."). `length` receives the set's length; 0 if
+// there is no closing bracket, and so no set.
 bool set_matches(std::string_view pattern, char c, size_t& length) {
   const auto byte = static_cast<unsigned char>(c);
   size_t i = 1;
@@ -97,7 +97,7 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
 std::vector<std::string> glob_paths(std::string_view pattern) {
   const size_t root = std::min(pattern.find_first_not_of('/'), pattern.size());
   std::vector<std::string> paths = {std::string(pattern.substr(0, root))};
-  bool listed = false;  // what is listed is there
+  bool listed = false;  // paths that were listed exist
   for (std::string_view rest = pattern.substr(root); !rest.empty();) {
     const std::string_view name = rest.substr(0, rest.find('/'));
     const size_t next = std::min(rest.find_first_not_of('/', name.size()), rest.size());

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kMostLinks = 40;
 
-// Whether the system finds a file by `path`, but not the same one by `end`, where the links of `path` lead by name.
+// Whether the system finds a file by `path`, but not the same file by `end`, the name to which the links of `path`
+// lead.
 bool has_no_name(const std::string& path, const std::string& end) {
   struct stat status {
   }, of_end{};

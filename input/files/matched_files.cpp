@@ -16,15 +16,14 @@ namespace millrace {
 
 namespace {
 
-// Names to show of a folder where nothing matched.
+// How many names of a folder are shown if nothing matched.
 constexpr size_t kShownNames = 5;
 constexpr size_t kShownBytes = 200;  // of a path
 // Linux opens no longer path.
 constexpr size_t kMaxPatternBytes = 4096;
 constexpr std::string_view kSpecial = "*?[\\";
 
-// The folders of a pattern, its last name left out, where they are called as they are written, wildcards and all; else
-// empty.
+// The folder part of a pattern, if it has wildcards and a folder of exactly that name exists; else empty.
 std::string literal_folder(std::string_view pattern, FileSystem& files) {
   const size_t slash = pattern.rfind('/');
   if (slash == pattern.npos || pattern.substr(0, slash).find_first_of(kSpecial) == pattern.npos) return {};
@@ -32,7 +31,7 @@ std::string literal_folder(std::string_view pattern, FileSystem& files) {
   return files.type(folder) == FileSystem::Type::folder ? folder : std::string();
 }
 
-// A pattern that nothing but `path` matches.
+// A pattern that only `path` matches.
 std::string as_pattern(std::string_view path) {
   std::string out;
   for (const char c : path) {
@@ -50,7 +49,7 @@ std::string folder_of(std::string_view pattern, FileSystem& files) {
   return slash == 0 ? "/" : std::string(pattern.substr(0, slash));
 }
 
-// Why a pattern that other programs would know matches nothing here; empty where it might have matched.
+// A hint for a pattern that only other programs understand; else empty.
 std::string foreign_hint(std::string_view pattern) {
   if (pattern.starts_with('~')) return "~ is not a folder here: write the whole path";
   if (pattern.find("://") != pattern.npos) {
@@ -63,7 +62,7 @@ std::string foreign_hint(std::string_view pattern) {
   return {};
 }
 
-// What there is where nothing matched.
+// A hint that describes the folder in which nothing matched.
 std::string describe_folder(const std::string& pattern, FileSystem& files) {
   const std::string folder = folder_of(pattern, files);
   const std::string shown = shortened(folder, kShownBytes);
@@ -107,7 +106,7 @@ void add_matches(const std::string& pattern, const Place& place, FileSystem& fil
   for (std::string& path : paths) out.push_back({.path = std::move(path)});
 }
 
-// The file that a folder seems to be about: CSV text if there is some among the first names; empty if there is no file.
+// A file that stands for the folder: a CSV file if there is one among the first names; empty if there is no file.
 std::string typical_file(const std::string& folder, const std::vector<std::string>& names, FileSystem& files) {
   constexpr size_t kLookedAt = 100;
   std::string found;
@@ -120,8 +119,8 @@ std::string typical_file(const std::string& folder, const std::vector<std::strin
   return found;
 }
 
-// How to read what is in a folder: by which pattern, or that its files have to be made into text first. `folder` ends
-// with a slash.
+// A hint how to read a folder: a pattern for its files, or how to turn them into text first. `folder` ends with a
+// slash.
 std::string folder_hint(std::string folder, FileSystem& files) {
   std::string pattern = folder;
   for (int depth = 0; depth < 3; ++depth) {
@@ -169,7 +168,7 @@ void look_at(MatchedFile& file, FileSystem& files) {
   }
 }
 
-// Threads would cost more than they bring where looking is fast.
+// Starts threads only after `patience`: if looking is fast, threads would cost more than they save.
 void look_at(std::vector<MatchedFile>& matched, FileSystem& files, std::chrono::nanoseconds patience) {
   constexpr size_t kAtOnce = 32;
   std::vector<std::exception_ptr> failures(matched.size());
@@ -191,7 +190,7 @@ void look_at(std::vector<MatchedFile>& matched, FileSystem& files, std::chrono::
   helpers.reserve(kAtOnce);
   try {
     while (helpers.size() < std::min(kAtOnce, matched.size() - alone)) helpers.emplace_back(look_on);
-  } catch (const std::system_error&) {  // then with those that there are
+  } catch (const std::system_error&) {  // goes on with the threads that there are
   }
   look_on();
   helpers.clear();  // joins them

@@ -49,7 +49,7 @@ OpenedFile OpenFiles::get(const FileEntry& entry) {
     const MutexLock lock(mutex_);
     if (auto found = find(entry.index)) return {found};
   }
-  // Opening may block for long (a network), so the others are not kept from theirs meanwhile.
+  // Opening may block for long (a network), so no lock is held meanwhile.
   std::shared_ptr<const File> file = files_.open(entry.path);
   if (const uint64_t size = file->size_at_open(); size < entry.size) throw_shrunk(entry, size);
   const bool stays = file->may_stay_open();

@@ -6,9 +6,9 @@ namespace millrace {
 
 namespace {
 
-// 100 MB/s of waiting. At 200 a cold local disk that stalls at times was taken for slow once in twelve runs.
+// 100 MB/s of waiting. With 200 MB/s, a cold local disk that stalls at times was taken for slow in one of twelve runs.
 constexpr uint64_t kSlowNanosecondsPerByte = 10;
-// Asked for in pieces, not at each read.
+// The least that is asked for at once, so that not every read asks.
 constexpr uint64_t kLeastAsked = uint64_t{1} << 20;
 
 }  // namespace
@@ -18,7 +18,7 @@ ReadAhead::Range ReadAhead::after(uint64_t offset, uint64_t bytes, uint64_t wait
   const uint64_t end = offset + bytes;
   const MutexLock lock(mutex_);
   if (offset == 0 && asked_ > end) {
-    // Another pass, and the file may be in memory by now.
+    // Another pass begins, and the file may be in memory by now.
     slow_ = false;
     bytes_ = waited_ = asked_ = 0;
   }

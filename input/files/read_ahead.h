@@ -1,9 +1,9 @@
-// ReadAhead: which bytes of a file to ask the system for in advance, if reading that file is slow.
+// ReadAhead: says which bytes of a file to ask the system for in advance, if reading that file is slow.
 //
 // The system reads ahead by itself, and does it better than advice can, as long as it looks far enough ahead. On
 // storage that answers late it often does not: so few bytes are then requested at a time that the file comes slowly,
 // however fast the storage is. So this class watches the rate of reading, and asks ahead only for a file that comes
-// slowly. Asking never changes the bytes that are read. Thread-safe.
+// slowly. The bytes that are read do not depend on it. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -10,13 +10,13 @@ namespace millrace {
 
 namespace {
 
-// Asked for at once: what a pipe holds on Linux.
+// How much is asked for at once: the capacity of a pipe on Linux.
 constexpr size_t kReadBytes = 65536;
 
-// Parts that may wait.
+// How many parts may wait.
 constexpr size_t kPartsAhead = 4;
 
-// A part is cut here, too, when no line end comes: longer than any record may be.
+// A part also ends after so many bytes without a line end. No record may be that long.
 constexpr size_t kMostWithoutLineEnd = size_t{32} << 20;
 
 }  // namespace
@@ -41,7 +41,7 @@ void StreamFile::start() const {
   try {
     thread_ = std::thread([self] { self->fetch(); });
   } catch (...) {
-    // The error of the first data: nobody waits for a thread that there is not.
+    // The first take() throws this, instead of waiting for a thread that does not exist.
     self->failure_ = as_error(std::current_exception(), "could not start a thread");
     self->ended_ = true;
   }
@@ -173,7 +173,7 @@ void StreamFile::hand_on_rest() {
   rest_ = {rest_.begin + rest_.bytes.size(), {}};
 }
 
-// Hands on the whole lines of rest_, as many at a time as fit into a part.
+// Hands on the whole lines of rest_, in pieces that fit into a part.
 void StreamFile::cut_lines() {
   std::string_view left = rest_.bytes;
   for (;;) {
@@ -186,7 +186,7 @@ void StreamFile::cut_lines() {
   rest_ = {rest_.begin + (rest_.bytes.size() - left.size()), std::string(left)};
 }
 
-// `bytes` are of rest_, and follow the last part.
+// `bytes` lie in rest_, and follow the last part.
 void StreamFile::hand_on(std::string_view bytes) {
   if (waiting_.empty() || waiting_.back()->bytes.size() + bytes.size() > part_bytes_) {
     const uint64_t begin = rest_.begin + static_cast<uint64_t>(bytes.data() - rest_.bytes.data());

@@ -1,4 +1,4 @@
-// Whether two spellings of a path mean one place. Thread-safe.
+// Tells whether two spellings of a path mean one place. Thread-safe.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ bool fits(const GraphNode& node, PortType expected, PortType got) {
   return expected == got || (node.transform != nullptr && expected == PortType::rows && got == PortType::batches);
 }
 
-// What to change if `node` needs less than the op before it gives.
+// A hint what to change if `node` expects an earlier port than the op before it gives.
 std::string too_far_hint(const GraphNode& node, const GraphNode& before, const std::vector<GraphNode>& nodes) {
   if (node.row_buffer == nullptr && node.batch_buffer == nullptr) {
     return cat("remove ", node.name, ": ", before.name, " gives ", to_string(before.output.type), " already");
@@ -36,7 +36,7 @@ void check_port(const GraphNode& node, PortType expected, const GraphNode& befor
 }
 
 size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::string& name) {
-  // From the nearest one, which is the one wanted in a long chain of names.
+  // From the end, as the op that is named is usually near.
   for (size_t i = user; i-- > 0;) {
     if (nodes[i].name == name) return i;
   }

@@ -1,4 +1,4 @@
-// Which op of a list reads which, and whether their ports fit.
+// Finds out which op of a list reads which, and checks that their ports fit.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 namespace millrace {
 
 // Finds the inputs of every op: those that `from` names, else the op before. Throws ConfigError if an op takes another
-// number of inputs, or if an output does not go to exactly one op; the last one goes to none.
+// number of inputs, or if an output does not go to exactly one op. Only the last op's output goes to none.
 void connect_ops(std::vector<GraphNode>& nodes, const OpRegistry& registry);
 
-// The ports that a connected op reads, whose inputs are bound. Throws ConfigError for one that it does not take.
+// The ports that a connected op reads, whose inputs are bound. Throws ConfigError if the op does not take one of them.
 std::vector<Port> ports_of(const GraphNode& node, const std::vector<GraphNode>& nodes, const OpRegistry& registry);
 
 }  // namespace millrace

@@ -38,7 +38,7 @@ void check_fields(const std::string& op, const RowSpec& rows) {
   }
 }
 
-// Throws if an op gives a field that has the name of kRowError, and is another.
+// Throws if an op gives a field named kRowError that is not that field.
 void check_error_field(const std::string& op, const RowSpec& rows, bool bad_rows_stay) {
   const int field = rows.find(kRowError);
   if (field < 0 || (bad_rows_stay && rows.fields[static_cast<size_t>(field)].text)) return;
@@ -46,7 +46,7 @@ void check_error_field(const std::string& op, const RowSpec& rows, bool bad_rows
                     "this name says what is wrong with a row: choose another");
 }
 
-// Throws where two ops read data that can be read only once.
+// Throws if two ops read the same data, and these can be read only once.
 void check_streams(const GraphImpl& graph, FileSystem& files) {
   std::vector<std::string> paths;
   for (const GraphNode& node : graph.nodes) {
@@ -87,7 +87,7 @@ std::unique_ptr<SourceStream> make_source_stream(const GraphNode& node, uint32_t
   return std::make_unique<ChunkStream>(*node.source, index, node.name, node.output, std::move(links));
 }
 
-// Finds out whether the op's rows never end. REQUIRES: it is bound, and so are its inputs.
+// Finds out whether the op's rows never end. REQUIRES: the op and its inputs are bound.
 void find_endless(GraphNode& node, const std::vector<GraphNode>& nodes) {
   std::vector<bool> inputs;
   for (const size_t input : node.inputs) {
@@ -202,7 +202,7 @@ const std::vector<std::string>& InputGraph::warnings() const { return impl_->war
 
 namespace {
 
-// The value in force of the key that the op uses as `use`; nullptr where there is none.
+// The value, given or default, of the op's key whose use is `use`; nullptr if there is none.
 const Spec* value_of(const GraphImpl& graph, size_t node, OptionUse use) {
   const OptionInfo* info = option_of(graph.nodes[node], use);
   return info != nullptr ? graph.resolved.items()[node].entries().front().second.find(info->name) : nullptr;
@@ -247,7 +247,7 @@ InputFiles InputGraph::files() const {
     if (written != nullptr && written->is_scalar()) out.written.push_back(written->as_string());
     const Source* const source = source_of(node);
     if (source == nullptr) continue;
-    // A source that takes names has them first, and its other files after them.
+    // The files of a source begin with those that an op before it names.
     const NameSource* named = node.inputs.empty() ? nullptr : impl_->nodes[node.inputs.front()].names;
     const auto files = attributed(*source, &Source::files);
     const size_t first = named != nullptr ? attributed(*named, &Source::files).size() : 0;
@@ -280,7 +280,7 @@ const RowSpec& InputGraph::first_rows() const {
   const auto begins = [](const GraphNode& node) {
     return node.from.size() > 1 || node.source != nullptr || decodes_text(node);
   };
-  // The last one: what is listed behind a join is what takes its rows.
+  // Searches from the end, because the ops after a join use its rows.
   const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [&](const GraphNode& node) {
     return node.output.type != PortType::text && begins(node);
   });

@@ -1,5 +1,5 @@
 // The configuration's list of ops: reading it, naming the ops, and writing it back with every option. Also GraphImpl,
-// what an InputGraph holds of it.
+// the contents of an InputGraph.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ struct GraphNode {
   Transform* transform = nullptr;
   RowBuffer* row_buffer = nullptr;
   BatchBuffer* batch_buffer = nullptr;
-  std::vector<PortType> ports;    // what Op::inputs() says
-  bool joins = false;             // what Op::joins() says
+  std::vector<PortType> ports;    // the result of Op::inputs()
+  bool joins = false;             // the result of Op::joins()
   std::vector<std::string> from;  // names, as written; empty: the op before
   std::vector<size_t> inputs;     // indices of earlier nodes
   Port output;
@@ -50,8 +50,8 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
 // The field names in the value of a key whose use is OptionUse::fields.
 std::vector<std::string> listed_fields(const Spec& fields);
 
-// A hint which kinds lead from one port to another: `before`, then the fewest kinds that lead there, in order, then
-// `after`. Empty: no kinds lead there. Each kind says itself where it leads (Registry::Entry::leads).
+// A hint that names kinds which lead from one port to another: `before`, then the fewest such kinds, in order, then
+// `after`. Empty if no kinds lead there. Each kind declares where it leads (Registry::Entry::leads).
 std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
                        std::string_view after);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kNanosecond = 1e-9;
 
-// The first line that differs, of a text that is not `own`.
+// Describes the first line in which `other` differs from `own`.
 std::string first_difference(std::string_view own, std::string_view other) {
   const auto take_line = [](std::string_view& text) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -60,11 +60,11 @@ struct Pipeline::Impl {
   bool started = false, ended = false, cut_off = false, begins = false;
   std::exception_ptr failure;  // what next() throws from now on
 
-  // The transforms behind the batch buffer.
+  // The transforms after the batch buffer.
   TransformChain chain;
   NoteLog log;
   EmptyPasses empty_passes;
-  std::vector<RowId> lost;  // rows of a batch, if none of them is let through
+  std::vector<RowId> lost;  // the rows of a batch, in case the transforms leave all of them out
   ChunkCursor cursor;
   Chunk made;
   TaskMemory memory;
@@ -135,7 +135,7 @@ int64_t Pipeline::Impl::fill(RowBlock& batch) {
   TraceRange range(options.trace, "input", graph.nodes[graph.batch_node].name, start);
   const uint64_t waited_before = waited();
   const int64_t rows = graph.batch_buffer().fill(batch);
-  begins |= graph.batch_buffer().begins();  // pieces without a row that is let through may come before
+  begins |= graph.batch_buffer().begins();  // earlier pieces may have lost all their rows
   const Clock::time_point end = Clock::now();
   range.set("rows", rows);
   range.end(end);
@@ -186,7 +186,7 @@ void Pipeline::Impl::count(const RowBlock& batch) {
   }
 }
 
-// The rows that the batch op holds were passed, but not given yet.
+// Rows that the batch op still holds were passed, but not given out, so they are taken off.
 std::optional<double> Pipeline::Impl::share() const {
   if (ended) return 1;
   const std::optional<double> passed = graph.batch_input->share();
@@ -279,7 +279,7 @@ void Pipeline::summary(InputSummary& out) const {
   out.passes = counted.passes;
   out.share = impl_->share();
   out.bytes = 0;
-  for (Dropped& dropped : out.dropped) dropped.rows = 0;  // causes keep their memory
+  for (Dropped& dropped : out.dropped) dropped.rows = 0;  // keeps the memory of the causes
   out.bad_rows = impl_->log.bad_rows();
   impl_->log.add_dropped(out.dropped);
   for (const auto& stream : graph.source_streams) {
@@ -375,7 +375,7 @@ void Pipeline::save(State& out) const {
 void Pipeline::restore(const State& state) {
   Impl& impl = *impl_;
   if (impl.started) throw InternalError("the input's state can only be restored before the first batch");
-  const FloatMode mode;  // rows are read again
+  const FloatMode mode;  // rows are read again, so numbers are parsed
   const std::string &own = impl.own_fingerprint, &other = state.text("graph");
   const std::string kept = lines_to_keep(impl.graph, own), other_kept = lines_to_keep(impl.graph, other);
   if (other_kept != kept) {
@@ -385,7 +385,7 @@ void Pipeline::restore(const State& state) {
   impl.summary.rows = state.count("rows");
   impl.summary.batches = state.count("batches");
   impl.summary.passes = state.count("passes");
-  impl.ended = state.count("ended", 1) != 0 && other == own;  // with other lengths, there may be more rows now
+  impl.ended = state.count("ended", 1) != 0 && other == own;  // with another length, there may be more rows now
   impl.log.restore(state.scope("notes"), impl.chain.links());
   const State& ops = state.scope("ops");
   impl.for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });

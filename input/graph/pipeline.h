@@ -86,7 +86,7 @@ class MILLRACE_EXPORT InputGraph {
   // Upper bound of the bytes that a pipeline of this graph holds with `threads` threads, without its slots and without
   // values whose size varies from row to row.
   uint64_t memory_bound(int threads) const;
-  // Upper bound of the bytes of row ids in a state that Pipeline::save() gives: of each row that waits, one.
+  // Upper bound of the bytes of row ids in a state that Pipeline::save() gives: one id for each row that waits.
   uint64_t state_bound() const;
   // Lets each task read half as much text, which changes no result and lowers memory_bound(). False, with nothing
   // changed, if tasks read little already. REQUIRES: no pipeline was made of it.
@@ -129,13 +129,13 @@ struct InputSummary {
   uint64_t bad_rows = 0;
   uint64_t passes = 0;  // up to the newest pass that a row was given out from
   uint64_t bytes = 0;   // text up to the last row that entered the graph's buffers
-  // The share of all data that these batches are, from 0 to 1, by what was passed of files whose sizes are known and of
-  // rows whose number is; absent if some of that is not known (a pipe, a callback), or if the data never end.
+  // The share of all data that is in these batches, from 0 to 1. It is computed from the sizes of files and the numbers
+  // of rows; absent if some are not known (a pipe, a callback), or if the data never end.
   std::optional<double> share = {};
   std::vector<Dropped> dropped;  // by cause; only causes that happened
 };
 
-// Where the time of the thread that calls Pipeline::next() went.
+// How the thread that calls Pipeline::next() spent its time.
 struct PipelineTimes {
   double next_seconds = 0;  // inside next()
   double wait_seconds = 0;  // part of it: waiting for chunks and helping meanwhile

@@ -26,7 +26,7 @@ RowTransforms::RowTransforms(InputGraph graph)
       input_(graph_.impl_->nodes.front().output.rows),
       chain_(PortType::rows, links_of(graph_)) {}
 
-// A transform may make new rows beside those that it reads.
+// A transform may hold new rows in addition to those that it reads.
 size_t RowTransforms::row_bytes() const {
   size_t widest = input_.row_bytes();
   for (const ChainLink& link : chain_.links()) widest = std::max(widest, link.output.rows.row_bytes());
@@ -36,7 +36,7 @@ size_t RowTransforms::row_bytes() const {
 
 namespace {
 
-// Throws for the first row that was refused or left out; `rows` is what became of the rows of `chunk`.
+// Throws for the first row of `chunk` that was refused or left out; `rows` are the rows that came out.
 void check_rows(const Chunk& chunk, const RowBlock& rows) {
   const uint64_t first = chunk.unit.begin, end = chunk.unit.end;
   int64_t there = 0;

@@ -58,7 +58,7 @@ struct AugmentOptions {
 
  private:
   static constexpr double kMost = 1 << 24;
-  static constexpr double kMostValue = 1e38;  // as float32, too
+  static constexpr double kMostValue = 1e38;  // finite as float32, too
 
   void check(const OptionReader& o) const {
     if (fields.empty()) throw o.node("fields").error("expected at least one field, got an empty list");
@@ -82,12 +82,12 @@ class RowDraws {
         offset_(id.offset),
         begin_(uint64_t{id.source} << 32) {}
 
-  // From 0 to n - 1, each as likely.
+  // A number from 0 to n - 1, each with the same probability.
   int64_t below(Draw draw, int64_t n) const {
     const uint64_t bits = philox64(key_, offset_, begin_ + static_cast<uint64_t>(draw));
     return static_cast<int64_t>(scale_to(bits, static_cast<uint64_t>(n)));
   }
-  // Two values of noise.
+  // Noise for two values.
   std::array<double, 2> normals(uint64_t block) const {
     return normal_pair(philox(key_, offset_, begin_ + static_cast<uint64_t>(Draw::noise) + block));
   }
@@ -96,17 +96,17 @@ class RowDraws {
   uint64_t key_, offset_, begin_;
 };
 
-// Where the pixels of a changed image come from, along one axis: pixel i of those in [begin, end) is pixel
-// first + step * i of the image, the others are filled.
+// The origin of a changed image's pixels along one axis: a pixel i in [begin, end) is pixel first + step * i of the
+// image; the other pixels are filled.
 struct AxisMap {
   int64_t first = 0, step = 1;
   int64_t begin = 0, end = 0;
 };
 
 struct AxisChange {
-  int64_t shift = 0;   // by how much pixels move to greater numbers
-  bool flip = false;   // then
-  int64_t window = 0;  // then the window of the new size begins here
+  int64_t shift = 0;   // first, pixels move by so much to greater numbers
+  bool flip = false;   // then they are mirrored
+  int64_t window = 0;  // then the window of the new size is cut, from here on
 };
 
 AxisMap axis_map(const AxisChange& change, int64_t size, int64_t new_size) {
@@ -178,8 +178,8 @@ class Augment final : public Transform {
   struct Image {
     size_t field;
     int64_t channels;
-    bool wide;           // float64
-    uint64_t noise = 0;  // the first of its blocks
+    bool wide;           // the values are float64
+    uint64_t noise = 0;  // the first of its Philox blocks
   };
   struct Size {
     int64_t height = 0, width = 0;
@@ -241,7 +241,8 @@ class Augment final : public Transform {
     }
   }
 
-  // Along the height and along the width. An option that is absent draws nothing, and changes no other one's draw.
+  // The changes along the height and the width. An absent option draws nothing, and the draws of the others stay the
+  // same.
   std::pair<AxisChange, AxisChange> random_change(const RowId& id) const {
     const RowDraws draws(seed_, stream_, id);
     AxisChange down, right;
@@ -302,9 +303,9 @@ class Augment final : public Transform {
 
   const Options options_;
   uint64_t seed_ = 0, stream_ = 0;
-  SharedRowSpec spec_;  // of the changed rows
+  SharedRowSpec spec_;  // for chunks whose rows are changed
   std::vector<Image> images_;
-  std::vector<size_t> changed_;  // their fields
+  std::vector<size_t> changed_;  // the fields of images_
   Size size_, new_size_, shift_;
 };
 

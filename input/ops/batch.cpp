@@ -72,7 +72,7 @@ class Batch final : public BatchBuffer {
 
   bool begins() const override { return begins_; }
 
-  // Whether the rows have ended is asked again: in a restored graph they may go on.
+  // Whether the rows have ended is not saved: in a restored graph they may go on.
   void save(State& state) const override { state.set("dropped", dropped_); }
   void restore(const State& state) override { dropped_ = state.count("dropped"); }
 
@@ -81,7 +81,7 @@ class Batch final : public BatchBuffer {
   }
 
  private:
-  // False where a piece ends; the next call then meets what ended it.
+  // False if a piece ends here. The next call then meets the wait or the error that ended it.
   bool add_rows(RowBlock& batch, int64_t most) {
     const int64_t first = batch.size();
     const bool may_end = gives_pieces() && first > 0;
@@ -100,7 +100,7 @@ class Batch final : public BatchBuffer {
   }
 
   const Options options_;
-  int64_t begun_ = 0;  // rows of the batch that pieces before gave
+  int64_t begun_ = 0;  // rows of this batch that earlier pieces gave
   bool begins_ = true, ended_ = false;
   uint64_t dropped_ = 0;
 };

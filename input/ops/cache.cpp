@@ -87,7 +87,7 @@ class Cache final : public RowBuffer {
   }
 
   RowSpan pull(int64_t at_most) override {
-    if (cancelled()) return {};  // there is no source that would end it, once all rows are kept
+    if (cancelled()) return {};  // once all rows are kept, no source would end this
     if (rows_to_pass_ > 0) read_again();
     if (given_ == rows_ && !whole_) take_one();
     if (given_ == rows_) return {};
@@ -111,7 +111,7 @@ class Cache final : public RowBuffer {
     input().set_silent(silent || reads_again_);
   }
 
-  // The rows are those of run 0 but for the pass.
+  // Only the pass differs from the rows of run 0.
   void fetch(const RowId& id, RowBlock& block, int64_t row) override {
     RowId first = id;
     first.pass = id.pass % RowBuffer::passes();
@@ -125,7 +125,8 @@ class Cache final : public RowBuffer {
     state.set("told", told_whole_ ? 1 : 0);
     save_length(state, RowBuffer::passes());
   }
-  // In run 0 the input stands where the rows go on; what came before is lacking, and is read when it is wanted.
+  // In run 0 the input goes on after the rows that were given out. These rows are lacking, and are read when they are
+  // needed.
   void restore(const State& state) override {
     run_ = state.count("run", UINT32_MAX);
     const uint64_t now = RowBuffer::passes();
@@ -152,7 +153,7 @@ class Cache final : public RowBuffer {
     needs_rewind_ = true;
   }
 
-  // After a restore: the rows that had been given out.
+  // After a restore: reads the rows again that had been given out.
   void read_again() {
     for (; rows_to_pass_ > 0; --rows_to_pass_, ++given_) {
       take_one();
@@ -169,7 +170,7 @@ class Cache final : public RowBuffer {
     input().set_silent(silent() || again);
   }
 
-  // Puts the input's next row behind the others.
+  // Puts the input's next row after the others.
   void take_one() {
     if (std::exchange(needs_rewind_, false)) {
       set_reads_again(told_whole_ || rows_to_pass_ > 0);
@@ -210,16 +211,16 @@ class Cache final : public RowBuffer {
   int64_t block_rows_ = 1;
 
   std::deque<RowBlock> blocks_;
-  int64_t rows_ = 0;            // kept
-  uint64_t varying_bytes_ = 0;  // of their values whose size varies
-  int64_t lacking_ = 0;         // rows of run 0 before those, given out before a state was saved
-  bool whole_ = false;          // all rows of run 0 are kept but for these
+  int64_t rows_ = 0;            // rows that are kept
+  uint64_t varying_bytes_ = 0;  // the bytes of their values whose size varies
+  int64_t lacking_ = 0;         // earlier rows of run 0, given out before a state was saved
+  bool whole_ = false;          // all rows of run 0 are kept, except the lacking ones
   bool told_whole_ = false;     // all rows of run 0 were taken once, perhaps before a state was saved
   bool reads_again_ = false;    // the rows taken now were taken before
-  bool needs_rewind_ = false;   // before the next row is taken
+  bool needs_rewind_ = false;   // the input must be rewound before the next row is taken
   uint32_t run_ = 0;
-  int64_t given_ = 0;         // in this run, of those kept
-  int64_t rows_to_pass_ = 0;  // given out before a state was saved in a further run, to be read again
+  int64_t given_ = 0;         // how many of the kept rows this run gave out
+  int64_t rows_to_pass_ = 0;  // rows that a further run gave out before its state was saved: they are read again
   RowBlock out_;              // rows of a further run
 };
 

@@ -25,7 +25,7 @@ struct EnumNames<BlankLines> {
 
 namespace {
 
-// Ranges that are larger bring nothing, and would not fit the decoder's 32-bit positions.
+// Larger ranges have no use, and would not fit the decoder's 32-bit positions.
 constexpr uint64_t kMaxChunkBytes = 1u << 30;
 
 struct CsvReaderOptions {
@@ -85,7 +85,7 @@ struct CsvReaderOptions {
         byte_hint(text));
   }
 
-  // The byte that a word or an escape without double quotes was meant to be.
+  // A hint for a word, or an escape without double quotes, that stands for a byte.
   static std::string byte_hint(std::string_view text) {
     static constexpr std::pair<std::string_view, std::string_view> kBytes[] = {
         {"\\t", "\\t"}, {"tab", "\\t"}, {"TAB", "\\t"},    {"space", " "},
@@ -122,7 +122,7 @@ void check_is_text(std::string_view start, const FileEntry& file) {
 }
 
 Unit start_of(const std::shared_ptr<const FileEntry>& file) {
-  // Of a stream, as little as it takes: it may be slow.
+  // As little as possible of a stream, as it may be slow.
   const uint64_t end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
   return {.file = file, .end = end, .exact = true, .line = 1};
 }
@@ -167,7 +167,8 @@ class CsvReader final : public FileSource {
     }
   }
 
-  // A file's first range brings its preamble (skipped lines, header) with it, however long; the text starts behind it.
+  // A file's first range begins with the preamble (skipped lines, header), however long that is; the text starts after
+  // it.
   void read(Chunk& chunk) const override {
     if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
     auto& text = static_cast<FileText&>(*chunk.text);
@@ -197,19 +198,19 @@ class CsvReader final : public FileSource {
   }
 
   ChunkBound chunk_bound() const override {
-    // A record has a byte for each of its fields, the last one's line end included; a blank line is no record.
+    // A record has at least one byte for each field: its delimiter or the line end. A blank line is not a record.
     const auto shortest = static_cast<uint64_t>(std::max<int64_t>(dialect_.columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    // The text grows by doubling, and never beyond its file. A task has the part of a stream and its own copy.
+    // The text grows by doubling, and never beyond its file. For a stream, a task holds a part and its own copy of it.
     const uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
     return {text * (has_streams() ? 2 : 1), range_bytes() / shortest + 1, range_bytes() / shortest_bad + 1};
   }
 
  private:
-  // Of the largest range of any file.
+  // The bytes of the largest range of any file.
   uint64_t range_bytes() const { return std::min(largest_file_, unit_bytes()); }
 
-  // Takes the header, or the number of columns, from a file; false where it has none.
+  // Takes the header, or the number of columns, from a file; false if the file has none.
   bool learn_from(const std::shared_ptr<const FileEntry>& file) {
     FileText text;
     text.start(open_file(*file).file, start_of(file));
@@ -226,7 +227,7 @@ class CsvReader final : public FileSource {
     return true;
   }
 
-  // From the first record without a fault.
+  // Counts the fields of the first record without a fault.
   bool learn_columns(FileText& text) {
     const RecordScanner scanner(dialect_);
     ScannedRecord& record = text.scratch();
@@ -249,7 +250,7 @@ class CsvReader final : public FileSource {
     return true;
   }
 
-  // Throws DataError for a header unlike that of the first file.
+  // Throws DataError if the header differs from the header of the first file.
   void check_header(const ScannedRecord& header, const Preamble& preamble, const FileEntry& file) const {
     const size_t columns = dialect_.header.size();
     size_t same = 0;

@@ -114,7 +114,7 @@ class BadRowsFile {
     explained([&] { out_.emplace(path_, goes_on); });
   }
 
-  // Says in errors which of the run's files it is.
+  // Adds the option's name to errors.
   template <class Body>
   static void explained(const Body& body) {
     try {
@@ -136,7 +136,7 @@ class DecodeCsv final : public Transform {
   static constexpr std::string_view kDoc = "turns CSV text into rows of numbers";
   static constexpr std::string_view kExample = "fields: {features: {columns: 0-9}, label: {columns: 10, type: int32}}";
 
-  // The type of the field and what a missing value becomes: a mean; of a label what no row has.
+  // The type of the field, and its default: the mean, or for a label a value that no row has.
   static std::optional<Spec> suit(FoundField& field) {
     if (field.decoded) return {};
     field.decoded = true;
@@ -228,7 +228,8 @@ class DecodeCsv final : public Transform {
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
  private:
-  // Of a reason with what it quotes, and a path. A bad value's whole text is kept, too, but that is text of the chunk.
+  // The bytes of a reason with its quotes, and of a path. The text of a bad value is not counted here, because it is a
+  // part of the chunk's text.
   static constexpr uint64_t kNoteText = 1024;
 
   size_t columns() const { return static_cast<size_t>(dialect_.columns); }
@@ -245,7 +246,7 @@ class DecodeCsv final : public Transform {
                           .next_line = record.line + record.lines};
   }
 
-  // Notes what is wrong with the record. True when what follows can be decoded: the record is left out, or a bad row.
+  // Notes what is wrong with the record. True if decoding can go on: the record is left out, or became a bad row.
   bool refuse(Chunk& chunk, const Record& record) const {
     RecordError error = find_error(record);
     if (error_field_ && error.certain_end) {

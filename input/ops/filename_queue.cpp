@@ -79,7 +79,7 @@ class FilenameQueue final : public NameSource {
     random_stream_ = fnv1a64(args.name);
     source_ = args.source_index;
     files_ = args.files;
-    // What is wrong with an input file before the run is a MissingError.
+    // A fault of an input file before the run is a MissingError.
     try {
       for (MatchedFile& file : match_files(options_.files, options_.files_place, *files_)) add(std::move(file));
     } catch (const MissingError&) {
@@ -110,7 +110,7 @@ class FilenameQueue final : public NameSource {
     return true;
   }
 
-  // A run's passes follow those of the run before, so each has its own order.
+  // The passes are numbered on from the run before, so each has its own order.
   void rewind(uint32_t run) override {
     if (!stream_.empty() && (run > 0 || ordinal_ > 0)) {
       throw ConfigError(cat(described(stream_), " can be read only once"), options_.files_place,
@@ -175,7 +175,7 @@ class FilenameQueue final : public NameSource {
   Place place(const RowId& id) const override { return {entries_[id.file]->path, static_cast<int64_t>(id.line)}; }
   bool endless() const override { return !epochs(); }
   uint32_t passes() const override { return static_cast<uint32_t>(epochs().value_or(1)); }
-  // With shards a pass has other files than the one before: this is the mean over all passes.
+  // With shards each pass has other files, so this is the mean over all passes.
   std::optional<uint64_t> pass_size() const override {
     if (!stream_.empty()) return {};
     double bytes = 0;
@@ -210,8 +210,8 @@ class FilenameQueue final : public NameSource {
     stream_ = path;
   }
 
-  // Made when they are first asked for, and then kept: whoever saves often reads no file again. No lock is held while
-  // files are read, as the file system may be the program's.
+  // They are made at the first call and then kept, so that later calls read no file. No lock is held while files are
+  // read, because the program may provide the file system.
   const std::vector<FileDigest>& all_digests() const {
     {
       const MutexLock lock(digests_mutex_);
@@ -234,7 +234,7 @@ class FilenameQueue final : public NameSource {
     return paths;
   }
 
-  // Throws DataError for the first of the `saved` files that is not in its place, and names it.
+  // Throws DataError, which names the file, for the first place in which `saved` and the files of this run differ.
   void check_paths(const std::vector<std::string_view>& saved) const {
     for (size_t i = 0; i < std::max(saved.size(), entries_.size()); ++i) {
       const std::string then(i < saved.size() ? saved[i] : std::string_view());
@@ -260,7 +260,7 @@ class FilenameQueue final : public NameSource {
     return std::ranges::any_of(entries_, [&](const auto& entry) { return is_same(entry->path, path); });
   }
 
-  // One for each file.
+  // The numbers saved under `key`. Throws DataError unless there is one for each file.
   const std::vector<uint64_t>& numbers(const State& state, std::string_view key) const {
     const std::vector<uint64_t>& values = state.values(key);
     if (values.size() == entries_.size()) return values;
@@ -271,7 +271,7 @@ class FilenameQueue final : public NameSource {
   static std::string described(const std::string& path) {
     return path == "-" ? "standard input" : cat("the pipe ", path);
   }
-  // Data that come once are one epoch, where nothing else is said.
+  // Data that come once are one epoch.
   std::optional<int64_t> epochs() const { return stream_.empty() ? options_.epochs : std::optional<int64_t>(1); }
 
   size_t shard_index() const { return options_.shard ? static_cast<size_t>(options_.shard->index) : 0; }
@@ -297,19 +297,19 @@ class FilenameQueue final : public NameSource {
   const Options options_;
   uint64_t seed_ = 0, random_stream_ = 0;
   uint32_t source_ = 0;
-  std::string stream_;                                     // the path of data that come once; empty: there are none
+  std::string stream_;                                     // the path of the data that come once; empty: there are none
   std::vector<std::shared_ptr<const FileEntry>> entries_;  // as matched
   std::string paths_;                                      // of all entries, as a state holds them
 
   FileSystem* files_ = nullptr;
 
   mutable Mutex digests_mutex_;
-  mutable std::vector<FileDigest> digests_;  // none or all; guarded by digests_mutex_ until they are there
+  mutable std::vector<FileDigest> digests_;  // empty, or one for each file; guarded by digests_mutex_ while empty
 
   uint64_t pass_ = 0, end_pass_ = 0;
   size_t ordinal_ = 0;                // files of this pass that were given out
-  std::vector<uint32_t> order_;       // of pass order_pass_
-  uint64_t order_pass_ = UINT64_MAX;  // none yet
+  std::vector<uint32_t> order_;       // the order in pass order_pass_
+  uint64_t order_pass_ = UINT64_MAX;  // this value: there is no order yet
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct EnumNames<Comparison> {
 
 namespace {
 
-// As C++ compares: NaN is unequal to everything.
+// Compares as C++ does, so NaN is unequal to everything.
 template <class T>
 bool holds(Comparison op, T left, T right) {
   switch (op) {
@@ -66,7 +66,7 @@ class Filter final : public Transform {
     }
     if (text_) return args.inputs[0];
     const std::string& text = options_.value.as_string();
-    // nan and inf may be written as in the data; what else is a number YAML says.
+    // nan and inf may be written as in the data; all other numbers are written as in YAML.
     const bool word = !options_.value.quoted() && text.find_first_of("0123456789") == text.npos;
     if (!word || parse_number(text, value_) != NumberStatus::ok) value_ = options_.value.as_double();
     int64_t whole = 0;
@@ -75,7 +75,7 @@ class Filter final : public Transform {
     return args.inputs[0];
   }
 
-  // A value that no row can have, so that all compare alike.
+  // Warns of a value that no row can have: the comparison then has one result for all rows.
   std::vector<std::string> warnings() const override {
     const bool narrow = dtype_ == DType::i32, wide = dtype_ == DType::i64 && !whole_;
     const double most = narrow ? 0x1p31 : 0x1p63;
@@ -102,19 +102,19 @@ class Filter final : public Transform {
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector{options_.field}; }
 
  private:
-  // As if the value of the options had been read as the field's type; integers are compared exactly.
+  // Compares as if the option's value had been read as the field's type; integers are compared exactly.
   template <class T>
   bool keeps(T value) const {
     if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(value_));
     if constexpr (std::is_same_v<T, int64_t>) {
       if (whole_) return holds(options_.op, value, *whole_);
-      // Beyond every integer: they all lie on one side.
+      // The value is beyond every integer, so all lie on one side of it.
       if (value_ >= 0x1p63) return holds(options_.op, 0, 1);
       if (value_ < -0x1p63) return holds(options_.op, 1, 0);
       const double floor = std::floor(value_);
       if (!std::isnan(value_)) {
         const auto whole = static_cast<int64_t>(floor);
-        // Between two integers: an equal one counts as less.
+        // The value lies between two integers, so the integer below it is less.
         if (value == whole && floor != value_) return holds(options_.op, 0, 1);
         return holds(options_.op, value, whole);
       }
@@ -125,10 +125,10 @@ class Filter final : public Transform {
   const Options options_;
   std::string name_;
   size_t field_ = 0;
-  DType dtype_ = DType::f32;      // of the field's values
-  bool text_ = false;             // or they are texts
-  double value_ = 0;              // else
-  std::optional<int64_t> whole_;  // the same, where it is a whole number
+  DType dtype_ = DType::f32;      // the type of the field's values
+  bool text_ = false;             // the values are texts
+  double value_ = 0;              // the number to compare with
+  std::optional<int64_t> whole_;  // the same number, if it is an int64 written in digits
 };
 
 }  // namespace

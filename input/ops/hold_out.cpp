@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-// Where a row stands in its file decides: what the folder is called, how many files there are, and what else the graph
-// does changes nothing.
+// Only the row's place in its file and the file's name decide. The folder, the number of files and the rest of the
+// graph change nothing.
 class HoldOut final : public Transform {
  public:
   struct Options {
@@ -64,10 +64,10 @@ class HoldOut final : public Transform {
   }
 
   const Options options_;
-  const uint64_t limit_;  // as many of 2^64 numbers as the share says are below
+  const uint64_t limit_;  // the share, as a part of 2^64
   Side side_ = Side::trained;
   std::string name_;
-  std::vector<std::vector<uint64_t>> streams_;  // by source and file: the stream of its numbers
+  std::vector<std::vector<uint64_t>> streams_;  // by source and file: the stream of the file's random numbers
 };
 
 }  // namespace

@@ -100,13 +100,14 @@ class Map final : public Transform {
                                                    ", whose result is out of the range of ", to_string(field.dtype)))));
   }
 
-  // Computed in double and rounded once, or exactly; nothing when it is out of range.
+  // Computes floating-point numbers in double and rounds once, integers exactly. No value if the result is out of
+  // range.
   template <class T>
   std::optional<T> compute(T value) const {
     if constexpr (std::is_floating_point_v<T>) {
       return static_cast<T>(static_cast<double>(value) * options_.scale + options_.offset);
     } else {
-      // The product alone may be out of int64's range where the result is not.
+      // The product may be out of int64's range although the result is not.
       __extension__ using Wide = __int128;
       const Wide exact = static_cast<Wide>(value) * scale_ + offset_;
       const auto result = static_cast<T>(exact);
@@ -116,9 +117,9 @@ class Map final : public Transform {
   }
 
   const Options options_;
-  int64_t scale_ = 1, offset_ = 0;  // of integers
+  int64_t scale_ = 1, offset_ = 0;  // for integers
   size_t from_ = 0, to_ = 0;
-  SharedRowSpec spec_;  // with `as`
+  SharedRowSpec spec_;  // set if the option `as` is
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ class Mix final : public RowBuffer {
   bool joins() const override { return true; }
   bool endless(const std::vector<bool>& inputs) const override {
     if (options_.stop == MixStop::all) return RowBuffer::endless(inputs);
-    // The first input that ends makes an end, if it is ever drawn.
+    // The rows end if an input that can be drawn ends.
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i] && options_.weights[i] > 0) return false;
     }
@@ -78,7 +78,7 @@ class Mix final : public RowBuffer {
     return static_cast<int64_t>(std::ceil(std::min(one_in, kMostSpread)));
   }
 
-  // With `stop: first` the rows end with the input that is furthest.
+  // With `stop: first` the input that is furthest decides.
   std::optional<double> share() const override {
     if (options_.stop == MixStop::all) return RowBuffer::share();
     std::optional<double> most;
@@ -99,7 +99,7 @@ class Mix final : public RowBuffer {
     }
     return {};
   }
-  // Draws go on: another run mixes anew. Run 0 is the first once more.
+  // The draws go on, so another run mixes in another way. Only run 0 repeats the first run.
   void rewind(uint32_t run) override {
     if (run == 0) draws_ = 0;
     ended_ = false;
@@ -135,7 +135,7 @@ class Mix final : public RowBuffer {
       last = i;
       if (mark < running) return i;
     }
-    return last;  // rounding only
+    return last;  // only after a rounding error
   }
 
   Options options_;

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-// Computed in double and rounded once, so that a wide mean loses nothing.
+// Computes in double and rounds once, so that no digits of the mean are lost.
 template <class T>
 void normalize_row(T* values, const double* mean, const double* deviation, int64_t columns) {
   for (int64_t i = 0; i < columns; ++i) {
@@ -75,7 +75,7 @@ class Normalize final : public Transform {
     }
   }
 
-  // Where columns of several fields have constants of their own, one field does not tell which are its.
+  // If columns of several fields have constants of their own, the options do not tell which ones belong to the field.
   void undo(FieldHistory& history) const override {
     if (std::count(options_.fields.begin(), options_.fields.end(), history.field) == 0) return;
     const bool alike = options_.mean.size() == 1 && options_.std.size() == 1;

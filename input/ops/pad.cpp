@@ -39,7 +39,7 @@ class Pad final : public Transform {
 
   explicit Pad(Options options) : options_(std::move(options)) {}
 
-  // Without a list it fills up whatever is there.
+  // Without a list it fills up all ragged fields that there are.
   std::optional<std::vector<std::string>> concerned_fields() const override {
     return options_.fields.value_or(std::vector<std::string>());
   }

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-// Of a field: more would hide the line.
+// The most values that are shown of a field; more would hide the rest of the line.
 constexpr size_t kShownValues = 8;
 
 std::string text_of(const RowBlock& rows, int64_t row) {
@@ -49,8 +49,8 @@ class Print final : public RowBuffer {
   bool reads_fields() const override { return true; }
 
   RowSpan pull(int64_t at_most) override {
-    // A row with a line is pulled alone, so that what others print and report before and behind it stays there,
-    // however many rows are pulled at once.
+    // A row with a line is pulled alone, so that this line stays in order with what other ops print and report, however
+    // many rows are pulled at once.
     const auto unprinted = static_cast<int64_t>(std::min<uint64_t>((every_ - seen_ % every_) % every_, INT64_MAX));
     const RowSpan span = input().pull(silent() ? at_most : std::min(at_most, std::max<int64_t>(unprinted, 1)));
     for (int64_t i = 0; i < span.count && !silent(); ++i) {
@@ -66,7 +66,7 @@ class Print final : public RowBuffer {
 
  private:
   const uint64_t every_;
-  uint64_t seen_ = 0;  // over the whole run
+  uint64_t seen_ = 0;  // rows seen in the whole run
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ class Repeat final : public RowBuffer {
   }
 
   RowSpan pull(int64_t at_most) override {
-    // A run need not have rows, and there may be billions of them.
+    // Billions of runs may have no rows, so the loop asks whether it was cancelled.
     while (!cancelled()) {
       if (const RowSpan span = input().pull(at_most)) {
         run_has_rows_ = true;
@@ -70,7 +70,7 @@ class Repeat final : public RowBuffer {
 
  private:
   uint64_t length() const { return static_cast<uint64_t>(epochs_.value_or(0)); }
-  // The number by which the ops before know this run.
+  // The number of a run for the ops before this one.
   uint32_t run_of(uint64_t done) const { return first_run_ + static_cast<uint32_t>(done); }
 
   const std::optional<int64_t> epochs_;

@@ -48,7 +48,7 @@ struct ShuffleBatchOptions {
   }
 
   int64_t window() const { return min_after_dequeue + batch_size; }
-  // A batch for each task that decodes, besides the window.
+  // The window, and a batch for each task that decodes.
   int64_t usual_capacity() const { return min_after_dequeue + (threads + 1) * batch_size; }
   int64_t rows_that_may_wait() const { return capacity.value_or(usual_capacity()); }
   std::string rule_of_thumb() const {
@@ -103,7 +103,7 @@ class ShuffleBatch final : public BatchBuffer {
     return 0;
   }
 
-  // Whether the rows have ended is asked again: in a restored graph they may go on.
+  // Whether the rows have ended is not saved: in a restored graph they may go on.
   void save(State& state) const override {
     save_ids(state, "rows", pool_.ids().first(static_cast<size_t>(present_)));
     state.set("hole", static_cast<uint64_t>(hole_));
@@ -146,9 +146,8 @@ class ShuffleBatch final : public BatchBuffer {
     pool_.resize(options_.window());
   }
 
-  // Makes the window what the next draw needs; `draws` more are to come in this batch, each of which needs a row at
-  // most. False when no row is left. The rows behind the last draw of a batch are not asked for: if they cannot be had,
-  // the batch still comes.
+  // Fills the window for the next draw; `draws` more draws come in this batch, and each needs at most one row. False if
+  // no row is left. Rows after the last draw of a batch are not asked for: if they fail, the batch still comes.
   bool make_ready(int64_t draws) {
     if (hole_ != kNoHole) {
       if (!take_next(draws, hole_) && --present_ != hole_) pool_.copy_row(pool_, present_, hole_);
@@ -158,7 +157,8 @@ class ShuffleBatch final : public BatchBuffer {
     return present_ > 0;
   }
 
-  // Puts the input's next row into `place`; `at_most` are asked for. False at the end of the data.
+  // Puts the input's next row into `place`. If none is held, asks the input for up to `at_most` rows. False at the end
+  // of the data.
   bool take_next(int64_t at_most, int64_t place) {
     if (ended_) return false;
     if (taken_ == span_.count) {
@@ -185,8 +185,8 @@ class ShuffleBatch final : public BatchBuffer {
   uint64_t seed_ = 0, stream_ = 0;
 
   RowBlock pool_;           // the window
-  int64_t present_ = 0;     // places in use, the hole's included
-  int64_t hole_ = kNoHole;  // the place that was drawn last and not filled yet
+  int64_t present_ = 0;     // places in use, including the hole
+  int64_t hole_ = kNoHole;  // the place that was drawn last, until it is filled
   uint64_t draws_ = 0;
   bool ended_ = false;
   uint64_t dropped_ = 0;

@@ -22,7 +22,7 @@ class Take final : public RowBuffer {
   bool endless(const std::vector<bool>&) const override { return false; }
   bool picks_by_number() const override { return true; }
 
-  // The input may end before.
+  // The input may end earlier.
   std::optional<double> share() const override {
     const double taken = rows_ == 0 ? 1 : static_cast<double>(taken_) / static_cast<double>(rows_);
     return std::max(taken, RowBuffer::share().value_or(0));

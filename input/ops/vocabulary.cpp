@@ -48,7 +48,7 @@ class Vocabulary final : public Transform {
   static constexpr std::string_view kDoc = "texts as numbers, by their place in a list";
   static constexpr std::string_view kExample = "field: colour, texts: [blue, green, red], as: colour_code";
 
-  // Of a label every text is a class, and another one is an error.
+  // For a label, every text is a class, and any other text is an error.
   static std::optional<Spec> suit(FoundField& field) {
     if (!field.has(FoundField::Holds::texts) || field.texts.empty()) return {};
     const std::string texts = std::exchange(field.field, field.label ? field.about : field.about + "_code");

@@ -25,7 +25,7 @@ namespace millrace {
 
 struct StreamPart;
 
-// The piece of work that a task makes a chunk of.
+// The piece of work from which a task makes a chunk.
 struct Unit {
   std::shared_ptr<const FileEntry> file = nullptr;  // null for sources without files
   uint64_t begin = 0, end = 0;                      // bytes [begin, end) of the file, or row numbers
@@ -33,7 +33,7 @@ struct Unit {
   uint32_t file_ordinal = 0;  // how many files of the pass came before this one
   bool exact = false;         // `begin` is the start of a record (first range, a restore, a second try)
   uint64_t line = 0;          // line of `begin` if exact and known (1 at the start of a file), else 0
-  std::shared_ptr<const StreamPart> part = nullptr;  // of a stream: keeps its bytes
+  std::shared_ptr<const StreamPart> part = nullptr;  // for a stream: keeps the unit's bytes
 };
 
 // The bytes of a chunk, from the start of its first record on. Records that start before limit() belong to the chunk;

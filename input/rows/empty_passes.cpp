@@ -11,8 +11,8 @@ void throw_endless(std::string_view op) {
                   "check what the files hold and what is left out, or set epochs");
 }
 
-// A short source may be read many times before the first run of a long one ends: as long as rows come that are new in
-// their source, one of them may be let through.
+// A short source may be read many times before the first run of a long one ends. As long as rows come that are new in
+// their source, one of them may still be given out.
 void EmptyPasses::took(const RowId& id) {
   if (!endless_) return;
   const auto found = std::ranges::find(first_, id.source, &std::pair<uint32_t, uint32_t>::first);

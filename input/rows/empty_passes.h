@@ -16,7 +16,7 @@ namespace millrace {
 // Facts that a stream may ask about the rows that come in.
 struct RowFacts {
   std::function<Place(const RowId&)> place;  // where a row came from
-  bool endless = false;                      // whether they never end
+  bool endless = false;                      // whether the rows never end
 };
 
 // Throws the DataError for such data; `op` is the op that gives no row.
@@ -40,8 +40,8 @@ class EmptyPasses {
   }
 
  private:
-  // How many late rows may come one after another, for each row of the window. Only once in e^64 times does another row
-  // come after so many.
+  // How many late rows may come one after another, for each row of the window. The probability that another row comes
+  // after so many is e^-64.
   static constexpr int64_t kDraws = 64;
 
   const std::string op_;

@@ -87,7 +87,7 @@ void RowBlock::configure(const SharedRowSpec& spec, int64_t capacity, Device rea
     reserve_ids(static_cast<size_t>(capacity));
     place(capacity);
   } catch (...) {
-    // Whoever uses the block again must not find it half made.
+    // The block may be used again, so it must not stay half made.
     *this = RowBlock();
     throw;
   }
@@ -115,7 +115,7 @@ void RowBlock::reserve_ids(size_t count) {
 void RowBlock::grow(int64_t capacity) {
   if (capacity <= capacity_) return;
   const size_t needed = multiply_bytes(spec().row_bytes(), static_cast<size_t>(capacity));
-  // All that may fail comes before the memory changes: without it the block stays as it is.
+  // Everything that may fail comes first. If it fails, the block stays as it is.
   reserve_ids(static_cast<size_t>(capacity));
   for (size_t field = 0; field < stride_.size(); ++field) {
     if (stride_[field] == 0) varying_[field].resize(static_cast<size_t>(capacity));
@@ -125,7 +125,7 @@ void RowBlock::grow(int64_t capacity) {
     Memory larger = Memory::pinned(reader_, needed);
     old = std::exchange(memory_, std::move(larger));
   }
-  // Within the same memory every field moves up, so the last goes first.
+  // In the same memory every field moves up, so the last field moves first.
   std::byte* next = static_cast<std::byte*>(memory_.data()) + needed;
   for (size_t field = stride_.size(); field-- > 0;) {
     next -= stride_[field] * static_cast<size_t>(capacity);

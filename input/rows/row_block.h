@@ -26,7 +26,7 @@ namespace millrace {
 // One field: `shape` is the shape of one row, (n) for n columns.
 struct MILLRACE_EXPORT FieldSpec {
   std::string name;
-  DType dtype = DType::f32;  // of numbers
+  DType dtype = DType::f32;  // the type of numbers
   Shape shape;
   bool text = false;               // texts, not numbers
   std::optional<char> split = {};  // ragged: any number of values in a row; in text this byte separates them
@@ -88,7 +88,7 @@ class Varying {
 
  private:
   std::vector<std::byte> bytes_;
-  std::vector<uint32_t> ends_;  // of texts: where each ends
+  std::vector<uint32_t> ends_;  // for texts: where each one ends
 };
 
 struct MILLRACE_EXPORT RowSpec {
@@ -239,7 +239,7 @@ class MILLRACE_EXPORT RowBlock {
   std::vector<std::byte*> base_;
   std::vector<size_t> stride_;                 // 0: the field varies
   std::vector<std::vector<Varying>> varying_;  // by field; empty if the field does not vary
-  Memory ids_;                                 // of RowId
+  Memory ids_;                                 // an array of RowId
   Memory memory_;
   Device reader_;
 };

@@ -8,8 +8,8 @@ namespace millrace {
 
 namespace {
 
-// A read that failed is told at once, even if the task may have begun in the middle of a record. Whatever else fails,
-// such as memory that runs out, may come from that wrong beginning.
+// A read that failed is reported at once, even if the task may have begun in the middle of a record. Any other failure,
+// such as lack of memory, may be due to that wrong beginning.
 bool is_of_a_read(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -30,12 +30,13 @@ ChunkScheduler::ChunkScheduler(Units& units, const TransformChain& chain, bool t
     : units_(units), chain_(chain), text_(text), work_(chain.links().size()) {}
 
 ChunkScheduler::~ChunkScheduler() {
-  // interrupt() may be a program's, whose other objects go as well: it is not called without need.
+  // interrupt() may call code of the program, which may be destroying other objects, too. So it is called only if tasks
+  // may still run.
   if (tasks_ && !cancelled()) cancel();
   if (tasks_) tasks_->wait();
   try {
     units_.set_wake({});
-  } catch (...) {  // what a destructor cannot tell
+  } catch (...) {  // a destructor cannot report it
   }
 }
 
@@ -79,7 +80,7 @@ ChunkSlot* ChunkScheduler::next() {
 
 bool ChunkScheduler::waits_for_data() {
   const MutexLock lock(mutex_);
-  if (executor_ == nullptr) {  // nobody else asks the units
+  if (executor_ == nullptr) {  // no other thread asks the units
     if (!lacks_unit()) return false;
     const MutexUnlock unlocked(mutex_);
     return !units_.ready();
@@ -207,7 +208,8 @@ void ChunkScheduler::run() noexcept {
   end_task(*slot, *memory);
   slots_.release_memory(*memory);
   --active_;
-  // Meanwhile the consumer may go on, and other tasks may run; the group keeps this object alive until the task ends.
+  // While this releases the mutex, the consumer may go on, and other tasks may run. The group keeps this object alive
+  // until the task ends.
   plan_more(false);
 }
 
@@ -228,13 +230,13 @@ void ChunkScheduler::decode(Slot& slot, TaskMemory& memory) noexcept {
   slot.failure = chain_.apply(slot.chunk, memory);
 }
 
-// Plans units while there is room, and submits a task for each; for the consumer only until it has a chunk to hand on.
-// Wakes the consumer if it waits and has something to do.
+// Plans units while there is room, and submits a task for each. The consumer itself stops as soon as it has a chunk to
+// hand on. Wakes the consumer if it waits and has something to do.
 void ChunkScheduler::plan_more(bool for_consumer) noexcept {
   for (bool submits = false;;) {
     const bool enough = for_consumer && submits && first_is_done();
     Slot* const slot = enough ? nullptr : begin_planning();
-    const bool wakes = consumer_can_go_on() && take_wake();  // also because there was no memory to plan
+    const bool wakes = consumer_can_go_on() && take_wake();  // begin_planning() may have failed
     if (slot == nullptr) note_block();
     if (slot == nullptr && !wakes && !submits) return;
     NextUnit next;
@@ -250,14 +252,15 @@ void ChunkScheduler::plan_more(bool for_consumer) noexcept {
   }
 }
 
-// A slot for the next unit, if there is room and no other thread plans. This thread plans until end_planning(). Between
-// the two the mutex is free: the units may be the program's, take long, and call cancel().
+// A slot for the next unit, if there is room and no other thread plans. This thread then plans until end_planning(),
+// and releases the mutex while it asks the units: they may be code of the program, which may take long or call
+// cancel().
 ChunkScheduler::Slot* ChunkScheduler::begin_planning() noexcept {
   if (planning_ || !has_room()) return nullptr;
   try {
     Slot& slot = slots_.append(first_, planned_);
     planning_ = true;
-    unready_ = executor_ != nullptr;  // wake() may say otherwise from here on
+    unready_ = executor_ != nullptr;  // wake() may clear it from here on
     return &slot;
   } catch (...) {
     fail(chain_.failure_of_first());
@@ -278,7 +281,7 @@ ChunkScheduler::NextUnit ChunkScheduler::next_unit() noexcept {
   return next;
 }
 
-// Gives the unit its place after those before it; returns whether there is something to do for it.
+// Puts the unit after the earlier ones; returns whether it needs a task.
 bool ChunkScheduler::end_planning(Slot& slot, const NextUnit& next) noexcept {
   planning_ = false;
   if (next.ready) unready_ = false;
@@ -290,14 +293,14 @@ bool ChunkScheduler::end_planning(Slot& slot, const NextUnit& next) noexcept {
     slot.chunk.reset(next.unit);
     if (next.failure) end_with(slot, next.failure);
   }
-  // It ends where something runs again, or where nothing is left to run.
+  // The time without room ends when a task runs again, or when no unit is left.
   if ((next.found || ended_) && std::exchange(blocked_, false)) {
     blocked_nanoseconds_ += nanoseconds_since(blocked_since_);
   }
   return next.found;
 }
 
-// What comes before is used first; nothing can come after.
+// The failure becomes an error after all earlier chunks; no unit comes after it.
 void ChunkScheduler::end_with(Slot& slot, const std::exception_ptr& failure) noexcept {
   ended_ = true;
   try {
@@ -316,14 +319,14 @@ bool ChunkScheduler::has_room() const {
   return chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < slots_.wanted());
 }
 
-// Notes when the room is full, so that nothing runs until the consumer takes something.
+// Notes the time if no task can run until the consumer takes something.
 void ChunkScheduler::note_block() noexcept {
   if (blocked_ || active_ > 0 || planning_ || ended_ || unready_ || failure_ || has_room()) return;
   blocked_ = true;
   blocked_since_ = Clock::now();
 }
 
-// Gives the task what is known of where its unit begins; returns whether any record can begin in it.
+// Makes the unit exact if the chunk before it has ended. Returns false if no record can begin in the unit.
 bool ChunkScheduler::begin_task(Slot& slot, uint64_t sequence) {
   slot.done = false;
   Unit unit = slot.chunk.unit;
@@ -353,7 +356,7 @@ void ChunkScheduler::join_chunks() {
   while (joined_ < planned_ && slot_at(joined_).done && join_chunk(slot_at(joined_))) ++joined_;
 }
 
-// Settles where the chunk begins, which is where the one before ended; false when its task began elsewhere.
+// Sets the beginning of the chunk, which is the end of the chunk before; false if its task began elsewhere.
 bool ChunkScheduler::join_chunk(Slot& slot) {
   Chunk& chunk = slot.chunk;
   const Unit& unit = chunk.unit;
@@ -380,7 +383,7 @@ bool ChunkScheduler::join_chunk(Slot& slot) {
   }
   if (slot.failure) fail(slot.failure);
   slot.confirmed = true;
-  chunk.unit.part.reset();  // only a second try would read it again
+  chunk.unit.part.reset();  // only a second try would need it
   return true;
 }
 

@@ -137,18 +137,18 @@ class ChunkScheduler : private Task {
   // confirmed.
   uint64_t first_ MILLRACE_GUARDED_BY(mutex_) = 0, started_ MILLRACE_GUARDED_BY(mutex_) = 0,
                   planned_ MILLRACE_GUARDED_BY(mutex_) = 0, joined_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  // Where the text chunk before joined_ ended: offset and line.
+  // The end of the text chunk before joined_: its offset and line.
   uint64_t chain_end_ MILLRACE_GUARDED_BY(mutex_) = 0, chain_line_ MILLRACE_GUARDED_BY(mutex_) = 0;
   Slot* current_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
   int active_ MILLRACE_GUARDED_BY(mutex_) = 0;            // tasks submitted and not ended
-  int64_t waiting_rows_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of chunks that are done and not handed on
-  bool planning_ MILLRACE_GUARDED_BY(mutex_) = false;     // one thread at a time asks the units
+  int64_t waiting_rows_ MILLRACE_GUARDED_BY(mutex_) = 0;  // in chunks that are done, but not handed on
+  bool planning_ MILLRACE_GUARDED_BY(mutex_) = false;     // a thread asks the units; only one may
   // The units were asked, or are being asked, and wake() has not come since: they need not be asked again.
   bool unready_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
-  bool asks_ MILLRACE_GUARDED_BY(mutex_) = false;     // it waits in waits_for_data()
+  bool asks_ MILLRACE_GUARDED_BY(mutex_) = false;     // the consumer waits in waits_for_data()
   bool blocked_ MILLRACE_GUARDED_BY(mutex_) = false;  // since blocked_since_
   Clock::time_point blocked_since_ MILLRACE_GUARDED_BY(mutex_);
   uint64_t blocked_nanoseconds_ MILLRACE_GUARDED_BY(mutex_) = 0;
@@ -165,7 +165,7 @@ class ChunkScheduler : private Task {
   uint64_t second_tries_ = 0;
 
   std::unique_ptr<Completion> first_done_;
-  std::unique_ptr<TaskGroup> tasks_;  // last: its destructor waits for them
+  std::unique_ptr<TaskGroup> tasks_;  // last: its destructor waits for the tasks
 };
 
 }  // namespace millrace

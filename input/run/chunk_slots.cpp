@@ -8,7 +8,7 @@ namespace millrace {
 
 namespace {
 
-// Chunks that may wait besides those in work, whatever the capacity: more hide no delay that these do not.
+// The most chunks that may wait in addition to those in work, whatever the capacity. More would not hide longer delays.
 constexpr int64_t kMostAhead = 256;
 
 }  // namespace
@@ -60,8 +60,8 @@ void ChunkSlots::learn(ChunkSlot& slot, const RowMemory& spare) {
   settled_ = false;
 }
 
-// Makes as many slots as are wanted, or gives free ones up, and gives all that is free the same memory. Those of the
-// numbers from `first` to `end` are in use.
+// Makes as many slots as are wanted, or drops free ones, and gives all free slots and task memories the same memory.
+// The slots with the numbers from `first` to `end` are in use.
 void ChunkSlots::settle(uint64_t first, uint64_t end) {
   const uint64_t count = wanted();
   while (slots_.size() > count && !free_.empty()) {

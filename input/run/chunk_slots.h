@@ -97,7 +97,7 @@ class ChunkSlots {
   int64_t most_rows_ = 0;
   RowMemory most_memory_;
   bool has_spares_ = false;
-  bool settled_ = false;  // there are as many slots as are wanted, and all that is free has that memory
+  bool settled_ = false;  // there are as many slots as are wanted, and all free ones have that memory
 };
 
 }  // namespace millrace

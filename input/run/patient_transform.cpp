@@ -16,8 +16,8 @@ struct PatientBlocks {
   RowBlock in, out;
 };
 
-// The transform gets the good rows in runs, each of them a copy. After a row that it refuses it gets few at a time, as
-// most transforms stop there: each run is twice as long as the one before.
+// The transform gets copies of the good rows, in runs. Most transforms stop at a row that they refuse. So the run after
+// such a row has only one row, and each further run is twice as long as the one before.
 class PatientRun {
  public:
   PatientRun(const ChainLink& link, Chunk& chunk, PatientBlocks& blocks)
@@ -50,7 +50,7 @@ class PatientRun {
     return error.texts() > 0 && !error.text(0).empty();
   }
 
-  // The notes of earlier transforms that stand before the next row.
+  // Takes the notes of earlier transforms that stand before the next row.
   void take_notes() {
     for (; next_note_ < notes_.size() && notes_[next_note_].row <= row_; ++next_note_) add_note(notes_[next_note_], 0);
   }
@@ -59,7 +59,7 @@ class PatientRun {
     made_notes_.back().row = out_.size() + row;
   }
 
-  // Runs the transform on the next good rows that have no note between them. Returns what refuse() does, else true.
+  // Runs the transform on the next good rows that have no note between them. Returns false if refuse() does.
   bool apply() {
     const int64_t begin = row_;
     int64_t limit = std::min(in_.size(), begin + most_);
@@ -80,7 +80,7 @@ class PatientRun {
     return !fails || refuse(*failed, begin);
   }
 
-  // The first rows are not copied: most often they are all.
+  // The first rows are swapped instead of copied, because most often there are no others.
   void add_rows() {
     const int64_t rows = chunk_.rows.size();
     if (out_.size() == 0 && rows > 0) return out_.swap(chunk_.rows);
@@ -88,8 +88,8 @@ class PatientRun {
     for (int64_t row = 0; row < rows; ++row) out_.copy_row(chunk_.rows, row, first + row);
   }
 
-  // Makes the row of the note, one from `begin` on, a bad row, which comes next. Returns false if the error belongs to
-  // none of them.
+  // Makes the row of the note a bad row, which comes next. Returns false if the error belongs to no row from `begin`
+  // on.
   bool refuse(Note& failed, int64_t begin) {
     const int64_t end = std::exchange(row_, begin);
     while (row_ < end && !(failed.id && in_.id(row_) == *failed.id)) ++row_;
@@ -101,13 +101,13 @@ class PatientRun {
         most_ = 1;
         return true;
       }
-    } catch (...) {  // no row's fault
+    } catch (...) {  // the error belongs to no row
     }
     add_note(failed, 0);
     return false;
   }
 
-  // A row with the fields that are of the same type as before, and with nothing in the others.
+  // Adds a bad row. It keeps the fields that the transform did not change in type; the others are empty or 0.
   void add_bad(int64_t row) {
     const int64_t to = grow(1);
     const std::vector<FieldSpec>&given = in_.spec().fields, &fields = link_.output.rows.fields;
@@ -137,10 +137,10 @@ class PatientRun {
   const ChainLink& link_;
   Chunk& chunk_;
   RowBlock &in_, &out_;
-  std::vector<Note> notes_, made_notes_;  // of in_, of out_
+  std::vector<Note> notes_, made_notes_;  // the notes of in_, and of out_
   size_t error_ = 0, next_note_ = 0;
-  int64_t row_ = 0;   // the next of in_
-  int64_t most_ = 0;  // rows of a run
+  int64_t row_ = 0;   // the next row of in_
+  int64_t most_ = 0;  // the most rows of the next run
 };
 
 }  // namespace

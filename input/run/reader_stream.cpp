@@ -10,7 +10,7 @@ namespace millrace {
 
 namespace {
 
-// Numbers of each place of a saved position.
+// How many numbers a saved position has for each place.
 constexpr size_t kOfPlace = 4;
 
 [[noreturn]] void throw_changed(const Place& place) {
@@ -63,11 +63,11 @@ ReaderStream::ReaderStream(FileSource& source, uint32_t source_index, std::strin
       most_places_(std::clamp<size_t>(attributed(names_, &NameSource::files).size(), 1,
                                       static_cast<size_t>(source.readers()))) {}
 
-// Whatever the limits, every reader may have a row wait and a task run.
+// Every reader may run at least one task and hold at least one waiting row, whatever the limits.
 ReaderStream::Shares ReaderStream::shares(int threads) const {
   const auto tasks_at_once = static_cast<size_t>(std::max(tasks(threads), 1));
   Shares out;
-  // As many files again as the threads can begin.
+  // More readers, for the files that the threads can begin ahead.
   out.readers = most_places_ + std::min(most_places_, tasks_at_once);
   out.each.threads = static_cast<int>(std::max<size_t>(tasks_at_once / most_places_, 1));
   out.each.rows = ahead_.rows == 0 ? 0 : std::max<int64_t>(ahead_.rows / static_cast<int64_t>(out.readers), 1);
@@ -105,13 +105,14 @@ RowSpan ReaderStream::next_rows(int64_t) {
   return {};
 }
 
-// Failures of what is read ahead; one reader a turn, so that many readers cost no more.
+// Throws failures of tasks that read ahead. Looks at one reader in each turn, so that the cost does not depend on their
+// number.
 void ReaderStream::check_ahead() {
   checked_ = checked_ + 1 < schedulers_.size() ? checked_ + 1 : 0;
   schedulers_[checked_]->check();
 }
 
-// nullptr at the end of the data.
+// The reader whose turn it is; nullptr at the end of the data.
 ReaderStream::Reader* ReaderStream::reader_of_turn() {
   for (;;) {
     if (turn_ < places_.size()) return places_[turn_];
@@ -139,7 +140,7 @@ bool ReaderStream::begin_pass() {
   return true;
 }
 
-// The reader of the pass's next name; nullptr when none is left.
+// The reader of the pass's next name; nullptr if no name is left.
 ReaderStream::Reader* ReaderStream::take_next() {
   read_ahead();
   if (upcoming_.empty() && names_failure_) raise_copy(names_failure_);
@@ -156,7 +157,7 @@ void ReaderStream::read_ahead() {
     try {
       names_ended_ = !next_file(names_, file);
     } catch (...) {
-      // What comes before is used first.
+      // The files before the failure are read first.
       names_failure_ = as_error(std::current_exception(), name_, source_.origin().place);
       names_ended_ = true;
     }
@@ -175,7 +176,7 @@ ReaderStream::Reader* ReaderStream::open_idle(Unit file, const Position& positio
   return reader;
 }
 
-// The file of the turn has ended: its place goes to the next, which has this turn.
+// Called when the file of this turn has ended: the next file takes its place, and this turn.
 void ReaderStream::end_file() {
   Reader* ended = places_[turn_];
   pass_bytes(ended->file.end - ended->position.offset);

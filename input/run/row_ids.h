@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// Of one id.
+// The bytes of one id in a state.
 inline constexpr size_t kSavedIdBytes = 7 * sizeof(uint64_t);
 
 void save_ids(State& state, std::string_view key, std::span<const RowId> ids);

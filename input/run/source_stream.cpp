@@ -52,7 +52,7 @@ RowSpan SourceStream::pull(int64_t at_most) {
     const RowSpan span = next_rows(at_most);
     if (!span && !cancelled()) {
       ended_ = true;
-      // What was told behind the last row holds, and is not met again.
+      // The notes after the last row have taken effect, and a restored stream does not meet them again.
       settled_bytes_ = bytes_;
       log_.mark();
     }

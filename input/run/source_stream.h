@@ -109,19 +109,19 @@ class SourceStream : public RowStream {
   const uint32_t source_index_;
   const std::string name_;
   const bool text_;
-  const std::optional<double> run_size_;  // as Source::pass_size(), of a run
+  const std::optional<double> run_size_;  // like Source::pass_size(), but for a run
   TransformChain chain_;
   NoteLog log_;
   Ahead ahead_;
   uint64_t bytes_ = 0;
-  uint64_t passed_ = 0;  // of this run, as Source::pass_size() counts
+  uint64_t passed_ = 0;  // in this run, counted as in Source::pass_size()
   std::vector<ChunkScheduler*> schedulers_;
 
  private:
   // How many passes a run has; 0: it never ends.
   uint64_t run_length() const;
   uint64_t total(uint64_t (ChunkScheduler::*number)() const) const;
-  // How many of `bytes` bytes were not read again in silence.
+  // How many of the first `bytes` bytes were not read again in silence.
   uint64_t told_bytes(uint64_t bytes) const { return (silent_ ? silent_from_ : bytes) - silent_bytes_; }
 
   std::atomic<bool> cancelled_{false};
@@ -131,9 +131,9 @@ class SourceStream : public RowStream {
   bool positioned_ = false;  // a row of the run was handed out
   uint64_t settled_bytes_ = 0;
   bool ended_ = false;            // the run has no more rows
-  std::optional<uint32_t> pass_;  // that the run is in
+  std::optional<uint32_t> pass_;  // the pass that the run is in
   bool pass_has_rows_ = false;
-  std::exception_ptr failure_;  // what pull() throws from now on
+  std::exception_ptr failure_;  // pull() throws it from now on
 
   Chunk fetched_;
   TaskMemory fetch_memory_;

@@ -12,7 +12,7 @@ namespace millrace {
 
 namespace {
 
-// Signs the notes that are new, and cuts off what lies behind the first error, which is one of ours from then on.
+// Signs the new notes, and drops rows and notes after the first error, which becomes an Error.
 void finish_notes(Chunk& chunk, size_t transform, const std::string& name) {
   for (Note& note : chunk.notes) {
     if (note.transform == Note::kUnsigned) note.transform = static_cast<uint32_t>(transform);
@@ -112,7 +112,7 @@ Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows)
   possible(ahead);
   for (const ChainLink& link : links) {
     ahead.rows += link.ahead.rows * rows;
-    // 0 is as many as there are.
+    // 0 means all threads.
     if (ahead.threads > 0) ahead.threads = std::max(ahead.threads, link.ahead.threads);
   }
   return ahead;

@@ -11,7 +11,7 @@ namespace millrace {
 
 namespace {
 
-// Rows that are taken at once: enough to make a pass worth it, few enough to stay in a cache.
+// How many rows are taken at once: enough to make a pass worth it, few enough to stay in a cache.
 constexpr uint64_t kBytesAtOnce = 1 << 18;
 constexpr uint64_t kRowsAtOnce = 1024;
 

@@ -63,14 +63,15 @@ class TransformStream : public RowStream {
   void transform();
 
   RowStream& input_;
-  const Origin origin_;  // of the input
+  const Origin origin_;  // the input's
   const std::string name_;
   const SharedRowSpec input_rows_;
   const int64_t rows_at_once_;
   TransformChain chain_;
   NoteLog log_;
   const RowFacts facts_;
-  // The input asks the streams before it. Asked again for each stream, a long list of buffers would take long to build.
+  // These are kept because each call asks all streams before the input: a long list of buffers would take long to
+  // build.
   const uint32_t passes_;
   const int64_t spread_;
   EmptyPasses empty_passes_;
@@ -80,7 +81,7 @@ class TransformStream : public RowStream {
   bool chunk_gave_ = false;   // whether a row of chunk_ was handed out
   TaskMemory memory_;
   Chunk fetched_;
-  std::exception_ptr failure_;  // what pull() throws from now on
+  std::exception_ptr failure_;  // pull() throws it from now on
 };
 
 }  // namespace millrace

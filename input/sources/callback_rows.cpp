@@ -23,7 +23,7 @@ struct CallbackOptions {
   }
 };
 
-// Unit -> the rows that were filled for it, and not yet taken by the task that makes a chunk of them.
+// Turns a unit into the rows that were filled for it. Holds these rows until a task makes a chunk from them.
 class FilledRows final : public Transform {
  public:
   FilledRows(SharedRowSpec spec, int64_t rows_at_once)
@@ -31,7 +31,7 @@ class FilledRows final : public Transform {
 
   Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = *spec_}; }
 
-  // The block that was filled for a chunk, beside the chunk's own.
+  // Besides its own block, a chunk needs the block that was filled for it.
   uint64_t work_bound() const override { return rows_at_once_ * (spec_->row_bytes() + sizeof(RowId)); }
 
   RowBlock take_empty() {
@@ -72,13 +72,13 @@ class FilledRows final : public Transform {
   const SharedRowSpec spec_;
   const uint64_t rows_at_once_;
   mutable Mutex mutex_;
-  // By pass and first row.
+  // The key is the pass and the first row.
   mutable std::map<std::pair<uint32_t, uint64_t>, RowBlock> filled_ MILLRACE_GUARDED_BY(mutex_);
   mutable std::vector<RowBlock> empty_ MILLRACE_GUARDED_BY(mutex_);
 };
 
-// What all sources of one entry of a catalog share. They take turns to call the program's function. A turn is not a
-// lock: a source that waits for it can be interrupted.
+// Shared by all sources of one entry of a catalog, which take turns to call the program's function. A turn is not a
+// lock, because a source that waits for its turn can be interrupted.
 class SharedCallback {
  public:
   explicit SharedCallback(CallbackRows callback) : rows(std::move(callback)) {}
@@ -150,7 +150,7 @@ class CallbackSource final : public RowSource {
       blocks_.put(unit, std::move(block));
       return true;
     }
-    // An empty unit tells the graph that the pass was there, and over.
+    // The pass is over. Even an empty pass has a unit, which tells the graph of the pass.
     ++pass_;
     at_ = 0;
     ended_ = pass_ == end_pass_;

@@ -61,7 +61,7 @@ bool FileUnits::next(Unit& unit) {
   return true;
 }
 
-// A unit -> what the format makes of it.
+// Turns a unit into the format's text or rows.
 class FileSource::Producer final : public Transform {
  public:
   explicit Producer(const FileSource& format) : format_(format) {}
@@ -119,10 +119,10 @@ bool FileSource::next(Unit& unit) {
   return true;
 }
 
-// At the end of a file the next one decides.
+// At the end of a file the next file decides.
 bool FileSource::ready() noexcept {
   for (;;) {
-    const bool ready = units_->ready();  // asked first: a stream that ends meanwhile is ready, and has no more
+    const bool ready = units_->ready();  // asked before at_end(), because a stream may end meanwhile
     if (!units_->at_end()) return ready;
     try {
       if (!start_file()) return true;

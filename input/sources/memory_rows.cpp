@@ -11,7 +11,7 @@ namespace millrace {
 
 namespace {
 
-// Copied by one task, at most.
+// The most that one task copies.
 constexpr uint64_t kBytesOfAUnit = 1 << 18;
 constexpr uint64_t kRowsOfAUnit = 1024;
 
@@ -26,7 +26,7 @@ struct MemoryOptions {
   }
 };
 
-// Unit -> rows.
+// Turns a unit into rows.
 class CopyRows final : public Transform {
  public:
   explicit CopyRows(std::shared_ptr<const RowBlock> rows) : rows_(std::move(rows)) {}
@@ -49,7 +49,7 @@ class CopyRows final : public Transform {
   const std::shared_ptr<const RowBlock> rows_;
 };
 
-// Of all values, by field and row. What lies between two rows is none.
+// A hash of all values, by field and row, without the padding between rows.
 uint64_t hash_of(const RowBlock& rows) {
   uint64_t hash = 0;
   const auto add = [&hash](std::string_view bytes) {
@@ -81,7 +81,7 @@ class MemorySource final : public IndexSource {
                     std::make_unique<CopyRows>(rows)),
         rows_(std::move(rows)) {}
 
-  // The hash says whether a later program holds the same rows. The first save takes the time.
+  // The hash tells whether a later program holds the same rows. Only the first save takes time to compute it.
   void save(State& state) const override {
     IndexSource::save(state);
     state.set("hash", hash());

@@ -1,7 +1,7 @@
 // Four fields at a time, with AVX2 and FMA.
 //
-// The method of avx512.cpp: each field is loaded so that its last byte is the last of 16 (of 32), and what stands
-// before the dot moves up by a byte; four fields become integers together.
+// The method is that of avx512.cpp, but with four fields: each field is loaded so that its last byte is the last of 16
+// (a long field: of 32), the bytes before the dot move up by one, and four fields become integers together.
 #include "millrace/input/csv/kernels/kernels.h"
 
 #if defined(__x86_64__)
@@ -19,7 +19,8 @@ namespace millrace {
 
 namespace {
 
-// By the place of the dot, which bytes of 16 come where; the last is for none.
+// For each place of the dot in 16 bytes, the shuffle that moves the bytes before it up by one; the last one is for no
+// dot.
 alignas(64) constexpr auto kShifts = [] {
   std::array<std::array<uint8_t, 16>, 17> out{};
   for (uint8_t dot = 0; dot <= 16; ++dot) {
@@ -28,7 +29,7 @@ alignas(64) constexpr auto kShifts = [] {
   return out;
 }();
 
-// Bytes that are set, between as many that are not.
+// 32 bytes that are set, between 32 and 32 that are not.
 alignas(64) constexpr auto kSet = [] {
   std::array<uint8_t, 96> out{};
   for (size_t i = 32; i < 64; ++i) out[i] = 0xff;
@@ -47,12 +48,12 @@ struct Field {
   uint32_t decimals;
   bool negative;
   bool whole;
-  bool bad;  // not of this form
+  bool bad;  // the text does not have this form
 };
 
 MILLRACE_AVX2_INLINE Field field_of(const char* first, const char* last) {
   Field out;
-  // Behind an empty field there may be nothing to read.
+  // The text may end after an empty field, so nothing is read there.
   out.negative = *(first - (first == last ? 1 : 0)) == '-';
   const auto length = static_cast<uint32_t>(last - first) - (out.negative ? 1 : 0);
   const bool fits = length - 1 < 15;  // 1 to 15
@@ -62,7 +63,7 @@ MILLRACE_AVX2_INLINE Field field_of(const char* first, const char* last) {
   const auto digits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(nines, values)));
   const auto dots = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(values, _mm_set1_epi8('.' ^ '0'))));
   out.whole = dots == 0;
-  // Nothing else, not two dots, and not a dot alone.
+  // Only digits and at most one dot, and not only a dot.
   out.bad = !fits || (digits ^ dots) != 0xffff || (dots & (dots - 1)) != 0 || length <= (out.whole ? 0u : 1u);
   const auto dot = static_cast<uint32_t>(std::countr_zero(dots | 0x10000u));
   out.decimals = out.whole ? 0 : 15 - dot;
@@ -70,7 +71,7 @@ MILLRACE_AVX2_INLINE Field field_of(const char* first, const char* last) {
   return out;
 }
 
-// The numbers of four times 16 digits.
+// Turns four times 16 digits into integers.
 MILLRACE_AVX2_INLINE __m256i integers(__m128i a, __m128i b, __m128i c, __m128i d) {
   const __m256i tens = _mm256_set1_epi16(0x010a), hundreds = _mm256_set1_epi32(0x00010064);
   const __m256i even = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set_m128i(c, a), tens), hundreds);
@@ -79,7 +80,7 @@ MILLRACE_AVX2_INLINE __m256i integers(__m128i a, __m128i b, __m128i c, __m128i d
   return _mm256_add_epi64(_mm256_mul_epu32(eights, _mm256_set1_epi64x(100000000)), _mm256_srli_epi64(eights, 32));
 }
 
-// Of integers below 2^52.
+// Converts integers below 2^52.
 MILLRACE_AVX2_INLINE __m256d doubles(__m256i values) {
   const __m256i magic = _mm256_set1_epi64x(0x4330000000000000);
   return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(values, magic)), _mm256_castsi256_pd(magic));
@@ -90,7 +91,7 @@ MILLRACE_AVX2_INLINE __m256i sign_masks(const Field (&fields)[4]) {
                            -int64_t{fields[0].negative});
 }
 
-// The nearest doubles: quotients of two exact ones.
+// The nearest doubles, because they are quotients of two exact doubles.
 MILLRACE_AVX2_INLINE __m256d quotients(const Field (&fields)[4], __m256i values) {
   const __m256d powers = _mm256_set_pd(kTens.high[fields[3].decimals], kTens.high[fields[2].decimals],
                                        kTens.high[fields[1].decimals], kTens.high[fields[0].decimals]);
@@ -98,7 +99,7 @@ MILLRACE_AVX2_INLINE __m256d quotients(const Field (&fields)[4], __m256i values)
   return _mm256_xor_pd(_mm256_div_pd(doubles(values), powers), signs);
 }
 
-// Each writes four values and returns those that must be parsed alone.
+// Each of these writes four values, and returns a bit for each value that must be parsed alone.
 
 MILLRACE_AVX2_INLINE uint32_t store(const Field (&fields)[4], __m256i values, double* out) {
   _mm256_storeu_pd(out, quotients(fields, values));
@@ -139,7 +140,7 @@ MILLRACE_AVX2_INLINE uint32_t store(const Field (&fields)[4], __m256i values, in
   return not_whole(fields) | (static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same))) ^ 0xf);
 }
 
-// A field of up to 32 bytes, and of an exponent of the form e-05: (high * 10^16 + low) / 10^decimals.
+// A field of up to 32 bytes besides an exponent of the form e-05: (high * 10^16 + low) / 10^decimals.
 struct LongField {
   uint64_t high = 0;
   uint64_t low = 0;
@@ -148,7 +149,7 @@ struct LongField {
   bool whole = false;
 };
 
-// Takes the exponent from the end.
+// Takes an exponent from the end; false if there is none.
 bool take_exponent(const char* first, const char*& last, int& decimals) {
   if (last - first <= 4 || (last[-4] | 0x20) != 'e' || (last[-3] != '-' && last[-3] != '+')) return false;
   const int tens = last[-2] - '0', ones = last[-1] - '0';
@@ -159,7 +160,7 @@ bool take_exponent(const char* first, const char*& last, int& decimals) {
   return true;
 }
 
-// False when it is something else.
+// Returns false if the field does not have this form.
 MILLRACE_AVX2_INLINE bool read_long(const char* first, const char* last, LongField& out) {
   const bool has_exponent = take_exponent(first, last, out.decimals);
   out.negative = first != last && *first == '-';
@@ -185,10 +186,11 @@ MILLRACE_AVX2_INLINE bool read_long(const char* first, const char* last, LongFie
   return true;
 }
 
-// Each is false when the nearest value cannot be told.
+// Each of these returns false if it cannot find the nearest value.
 
-// The quotient is wrong by less than five units of its last place, as in avx512.cpp, which the nearest float shows only
-// near the middle of two. What is not normal as a float is left out; too large is none.
+// The quotient is off by less than five units in its last place, as in avx512.cpp. That can change the nearest float
+// only if the quotient is near the middle of two floats. Values that are not normal as a float are refused; none is too
+// large for a float.
 MILLRACE_AVX2_INLINE bool finish(const LongField& field, float& out) {
   if (static_cast<uint32_t>(field.decimals) >= kPowersOfTen) return false;
   const double all = __builtin_fma(static_cast<double>(field.high), 1e16, static_cast<double>(field.low));
@@ -199,8 +201,8 @@ MILLRACE_AVX2_INLINE bool finish(const LongField& field, float& out) {
   return (((bits - (0x10000000 - 8)) & 0x1ffffff0) != 0) && bits >> 52 >= 1023 - 126;
 }
 
-// A quotient of sums of two doubles, wrong by less than 2^-101 of its size, as in avx512.cpp: where what may be wrong
-// makes no difference to the nearest double, that is the nearest.
+// A quotient of sums of two doubles, off by less than 2^-101 of its size, as in avx512.cpp. If this error cannot change
+// the nearest double, that double is right.
 MILLRACE_AVX2_INLINE bool finish(const LongField& field, double& out) {
   if (static_cast<uint32_t>(field.decimals) >= kPowersOfTen || field.high >= 1000) return false;
   const double power_high = kTens.high[static_cast<size_t>(field.decimals)];
@@ -231,7 +233,7 @@ MILLRACE_AVX2_INLINE bool finish(const LongField& field, int32_t& out) {
   return out == value;
 }
 
-// What four at a time could not.
+// Parses a field that parse_four() could not parse.
 template <class T>
 MILLRACE_AVX2 bool parse_alone(const FieldRun& run, size_t field, T& out) {
   const char* first = run.text + run.start(field);
@@ -241,7 +243,7 @@ MILLRACE_AVX2 bool parse_alone(const FieldRun& run, size_t field, T& out) {
   return parse_number({first, static_cast<size_t>(last - first)}, out) == NumberStatus::ok;
 }
 
-// The four fields from `first` on. Returns those that must be parsed alone.
+// Parses the four fields from `first` on. Returns a bit for each field that must be parsed alone.
 template <class T>
 MILLRACE_AVX2_INLINE uint32_t parse_four(const FieldRun& run, size_t first, size_t begin, T* out) {
   const uint32_t* ends = run.ends + first;

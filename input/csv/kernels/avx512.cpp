@@ -1,7 +1,7 @@
 // Numbers eight at a time, with AVX-512.
 //
-// Digits become an integer, and that over a power of ten is the number; where the quotient could round another way than
-// the text, the field is parsed alone.
+// The digits become an integer, and this integer over a power of ten is the number. If the quotient might round in
+// another way than the text, the field is parsed alone.
 #include "millrace/input/csv/kernels/kernels.h"
 
 #if defined(__x86_64__)
@@ -29,15 +29,15 @@ MILLRACE_AVX512_INLINE __m512i signed_by(__m512i value, __mmask8 negative) {
   return _mm512_mask_sub_epi64(value, negative, _mm512_setzero_si512(), value);
 }
 
-// In each lane, one of 16 numbers.
+// Picks one of 16 numbers for each lane.
 MILLRACE_AVX512_INLINE __m512d one_of(const double* numbers, __m256i which) {
   return _mm512_permutex2var_pd(_mm512_load_pd(numbers), _mm512_cvtepu32_epi64(which), _mm512_load_pd(numbers + 8));
 }
 
-// Each store_ writes the values of `lanes` and returns those that must be parsed alone.
+// Each store_ function writes the values of `lanes`, and returns a bit for each value that must be parsed alone.
 
-// Of short ones. The product with an inverse is wrong by less than two units of its last place, which the nearest float
-// shows only near the middle of two.
+// For short fields. The product with an inverse is off by less than two units in its last place. That can change the
+// nearest float only if the product is near the middle of two floats.
 MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes, const Constants& c, float* out) {
   alignas(64) static constexpr double kInverses[16] = {1e-0, 1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
                                                        1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15};
@@ -73,8 +73,9 @@ MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes
   return store_whole(digits, lanes, out);
 }
 
-// Of long ones. In doubles the value is wrong by less than five units of its last place (two roundings of the digits,
-// the power cut off, the quotient rounded), which the nearest float shows only near the middle of two.
+// For long fields. As a double the value is off by less than five units in its last place (two roundings of the digits,
+// one of the power, one of the quotient). That can change the nearest float only if the value is near the middle of two
+// floats.
 MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes, float* out) {
   const __mmask8 too_far = _mm256_cmpge_epu32_mask(digits.decimals, _mm256_set1_epi32(static_cast<int>(kPowersOfTen)));
   const __m256i decimals = _mm256_maskz_mov_epi32(static_cast<__mmask8>(~too_far), digits.decimals);
@@ -85,16 +86,15 @@ MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes,
   const __m512i bits = _mm512_castpd_si512(value);
   const __mmask8 near_middle =
       _mm512_testn_epi64_mask(_mm512_sub_epi64(bits, _mm512_set1_epi64(0x10000000 - 8)), _mm512_set1_epi64(0x1ffffff0));
-  // Normal as a float, or zero; none is too large.
+  // The values must be normal as a float, or zero; none is too large for a float.
   const __mmask8 normal = _mm512_cmpge_epu64_mask(_mm512_srli_epi64(bits, 52), _mm512_set1_epi64(1023 - 126));
   const __mmask8 zero = _mm512_testn_epi64_mask(bits, bits);
   _mm256_mask_storeu_ps(out, lanes, _mm512_cvtpd_ps(signed_by(value, digits.negative)));
   return static_cast<__mmask8>(digits.bad | too_far | near_middle | ~(normal | zero));
 }
 
-// A quotient of sums of two doubles. The correction is at most 2^-51 of the quotient and comes out of few roundings, so
-// their sum is wrong by less than 2^-101 of its size: where what may be wrong makes no difference to the nearest
-// double, that is the nearest.
+// A quotient of sums of two doubles. The correction is at most 2^-51 of the quotient and has few roundings, so their
+// sum is off by less than 2^-101 of its size. If this error cannot change the nearest double, that double is right.
 MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes, double* out) {
   const __mmask8 too_far = static_cast<__mmask8>(
       _mm256_cmpge_epu32_mask(digits.decimals, _mm256_set1_epi32(static_cast<int>(kPowersOfTen))) |
@@ -131,24 +131,26 @@ MILLRACE_AVX512 __attribute__((noinline)) uint32_t parse_long_eight(const char* 
   return store_long(long_digits(text, ends, fields, lengths), lanes, out) & uint32_t{lanes};
 }
 
-// Eight fields or, of `lanes`, fewer; the others repeat the last. Returns those that must be parsed alone.
+// Parses the fields of `lanes`, up to eight; the other lanes repeat the last field. Returns a bit for each field that
+// must be parsed alone.
 template <class T>
 MILLRACE_AVX512_INLINE uint32_t parse_eight(const char* text, const uint32_t* ends, const Fields& fields,
                                             __mmask8 lanes, const Constants& c, T* out) {
   if (ends[0] < kReach) return lanes;
   const __m256i lengths = _mm256_sub_epi32(fields.ends, fields.starts);
-  // What is indexed next comes from memory while these are computed. (It may lie beyond the text: nothing is read.)
+  // Fetches the text that is indexed next into the cache. (The address may lie beyond the text, since nothing is read.)
   _mm_prefetch(text + ends[0] + 16384, _MM_HINT_T0);
   const __mmask8 is_long = _mm256_cmpgt_epu32_mask(lengths, c.fifteen);
   if (is_long == 0) {
     const uint32_t bad = store_short(short_digits(text, ends, lengths, c), lanes, c, out) & uint32_t{lanes};
-    // One is parsed alone.
+    // A single bad field is parsed alone.
     if ((bad & (bad - 1)) == 0) return bad;
   }
   return parse_long_eight(text, ends, fields, lengths, lanes, out);
 }
 
-// Parses the fields of `alone`, counted from `first`. The first that is no number; run.count when there is none.
+// Parses the fields of `alone`, whose bit 0 is field `first`. Returns the first field that is not a number, or
+// run.count.
 template <class T>
 size_t parse_alone(const FieldRun& run, size_t first, uint32_t alone, T* out) {
   for (; alone != 0; alone &= alone - 1) {

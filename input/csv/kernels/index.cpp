@@ -12,13 +12,13 @@ namespace millrace {
 
 namespace {
 
-// The marks of the 64 bytes at `at`, the first in the lowest bit. Inlined, these become what the caller's processor
-// has.
+// The marks of the 64 bytes at `at`; the lowest bit is for the first byte. The functions that use it are inlined, so
+// they are compiled for the instructions of their caller.
 struct IndexBlock {
   uint32_t at = 0;
   uint64_t separators = 0;
   uint64_t events = 0;
-  uint32_t count = 0;  // of separators
+  uint32_t count = 0;  // how many bits of separators are set
 };
 
 [[gnu::always_inline]] inline void add_events(const IndexBlock& block, IndexEnd& end) {
@@ -29,8 +29,8 @@ struct IndexBlock {
   }
 }
 
-// Eight at a time, however many there are, as that cannot be foretold. Where the lowest bit of nothing is
-// slow to find, `last_bit` is always there.
+// Writes eight separators at a time, even if there are fewer, because a branch on their number would be mispredicted.
+// `last_bit` is set if countr_zero(0) is slow: then its argument is never 0.
 [[gnu::always_inline]] inline void add_separators(const IndexBlock& block, uint64_t last_bit, IndexEnd& end) {
   uint64_t separators = block.separators;
   for (uint32_t done = 0; done < block.count; done += 8) {
@@ -47,28 +47,28 @@ struct Found {
   uint32_t count = 0;
 };
 
-// The bytes of 64 that equal `one` or `other`.
+// Finds the bytes among 64 that equal `one` or `other`.
 Found find(const __m128i (&bytes)[4], __m128i one, __m128i other) {
   Found out;
   __m128i sums = _mm_setzero_si128();
   for (unsigned i = 0; i < 4; ++i) {
     const __m128i equal = _mm_or_si128(_mm_cmpeq_epi8(bytes[i], one), _mm_cmpeq_epi8(bytes[i], other));
     out.bits |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(equal))} << 16 * i;
-    sums = _mm_sub_epi8(sums, equal);  // what is equal is -1
+    sums = _mm_sub_epi8(sums, equal);  // equal bytes are -1
   }
   sums = _mm_sad_epu8(sums, _mm_setzero_si128());
   out.count = static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_add_epi32(sums, _mm_srli_si128(sums, 8))));
   return out;
 }
 
-// The bits of the bytes of 64 that equal `wanted`.
+// A bit for each byte among 64 that equals `wanted`.
 MILLRACE_AVX2_INLINE uint64_t equal_bytes(__m256i low, __m256i high, __m256i wanted) {
   const auto low_bits = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted)));
   const auto high_bits = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)));
   return low_bits | uint64_t{high_bits} << 32;
 }
 
-// Up to 64 entries are overwritten.
+// Overwrites up to 64 entries.
 MILLRACE_AVX512_INLINE void add_separators_avx512(const IndexBlock& block, IndexEnd& end) {
   const __m512i places = _mm512_maskz_compress_epi8(
       block.separators,
@@ -87,7 +87,7 @@ MILLRACE_AVX512_INLINE void add_separators_avx512(const IndexBlock& block, Index
   end.separator_count += block.count;
 }
 
-// The marks of 64 bytes, of those that are `inside`; `wanted` are line feed, delimiter and quote.
+// The marks among those of 64 bytes that are `inside`; `wanted` are line feed, delimiter and quote.
 MILLRACE_AVX512_INLINE IndexBlock find(__m512i bytes, __mmask64 inside, const __m512i (&wanted)[3]) {
   const uint64_t lines = _mm512_mask_cmpeq_epi8_mask(inside, bytes, wanted[0]);
   IndexBlock out;

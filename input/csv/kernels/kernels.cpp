@@ -28,7 +28,8 @@ std::string_view to_string(ProcessorLevel level) {
 
 const CsvKernels* csv_kernels(ProcessorLevel level) {
 #if defined(__x86_64__)
-  // All that targets.h lets the compiler use. Not only the processor's word: the system must save the registers.
+  // Asks for every feature that targets.h lets the compiler use. The answers also say whether the system saves the
+  // registers.
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");

@@ -46,7 +46,7 @@ const CsvKernels& csv_kernels();
 // Uses other kernels, to test or measure them. REQUIRES: nothing is being read.
 void use_csv_kernels(const CsvKernels& kernels);
 
-// What the levels are made of; all give the same results. Only a processor of the level may call it.
+// The kernels of the levels; all give the same results. Only a processor of the level may call them.
 const CsvKernels* scalar_csv_kernels();
 IndexFunction index_words;  // 8 bytes at a time, on any processor
 #if defined(__x86_64__)
@@ -61,7 +61,7 @@ IndexFunction index_avx512;
 // parse_number() for each field.
 template <class T>
 [[nodiscard]] size_t parse_run(const FieldRun& run, T* out) {
-  // One number is not worth preparing for eight: see bench/csv_bench.cpp.
+  // For one number the set-up of the vector kernels costs too much: see bench/csv_bench.cpp.
   const CsvKernels& kernels = run.count > 1 ? csv_kernels() : *scalar_csv_kernels();
   return std::get<CsvKernels::Parse<T>>(kernels.parse)(run, out);
 }

@@ -1,9 +1,9 @@
 // One field at a time, in ordinary 64-bit words: for every processor. Delimiters, line feeds and quotes are found in
 // such words, too.
 //
-// The last 16 bytes of a field are loaded as two words, what stands before the dot moves up by a byte, and each word's
-// eight digits become an integer in three multiplications. That over a power of ten is the number; where the quotient
-// could round another way than the text, and for longer fields, the field is parsed as parse_number() does.
+// The last 16 bytes of a field are loaded as two words, the bytes before the dot move up by one, and each word's eight
+// digits become an integer in three multiplications. This integer over a power of ten is the number. If the quotient
+// might round in another way than the text, or the field is longer, parse_number() parses it.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -38,7 +38,7 @@ uint64_t differs(uint64_t word, uint64_t repeated) {
 // How many bytes have their high bit set; no other bit is.
 uint32_t count(uint64_t high_bits) { return static_cast<uint32_t>((high_bits >> 7) * kLowBits >> 56); }
 
-// The number of the first of them; 7 when there is none.
+// The number of the first byte that has its high bit set; 7 if there is none.
 uint32_t lowest_byte(uint64_t high_bits) {
   return static_cast<uint32_t>(std::countr_zero(high_bits | uint64_t{1} << 63)) / 8;
 }
@@ -46,14 +46,14 @@ uint32_t lowest_byte(uint64_t high_bits) {
 // The high bit of every byte above 9; no other bit.
 uint64_t above_nine(uint64_t word) { return (((word & ~kHighBits) + kLowBits * (0x7f - 9)) | word) & kHighBits; }
 
-// Of eight digits, the first in the lowest byte.
+// The integer that eight digits write; the first digit is in the lowest byte.
 uint64_t eight_digits(uint64_t word) {
   word = word * 10 + (word >> 8);
   constexpr uint64_t kPairs = 0x000000ff000000ff;
   return ((word & kPairs) * 0x000f424000000064 + ((word >> 16) & kPairs) * 0x0000271000000001) >> 32;
 }
 
-// The bytes of two words that the last bytes, so many, lie in.
+// kLastBytes[n]: a mask of the last n bytes of two words.
 constexpr auto kLastBytes = [] {
   std::array<std::array<uint64_t, 2>, 17> out{};
   for (size_t length = 0; length <= 16; ++length) {
@@ -74,9 +74,9 @@ struct Digits {
   bool has_dot = false;
 };
 
-// Digits and at most one dot, which end at `last`: false when they are something else, and for whole numbers of more
-// than eight digits. No branch depends on what differs from value to value in most data. REQUIRES: 1 <= last - first <=
-// 16, and the 16 bytes before `last` can be read.
+// Reads digits and at most one dot, which end at `last`. Returns false for other texts, and for whole numbers of more
+// than eight digits. No branch depends on the digits, which differ from value to value in most data. REQUIRES: 1 <=
+// last - first <= 16, and the 16 bytes before `last` can be read.
 inline bool read_digits(const char* first, const char* last, Digits& out) {
   const auto length = static_cast<size_t>(last - first);
   uint64_t late = load_word(last - 8) ^ kLowBits * '0';
@@ -103,7 +103,7 @@ inline bool read_digits(const char* first, const char* last, Digits& out) {
   return (above_nine(early) | above_nine(late)) == 0;
 }
 
-// A quotient of two exact doubles: of digits there are at most 15.
+// Both doubles are exact, as there are at most 15 digits, so their quotient is the nearest double.
 bool finish(const Digits& digits, bool negative, double& out) {
   const double value = static_cast<double>(static_cast<int64_t>(digits.value)) / kTens.high[digits.decimals];
   out = std::bit_cast<double>(std::bit_cast<uint64_t>(value) | uint64_t{negative} << 63);
@@ -138,7 +138,7 @@ size_t parse_run_scalar(const FieldRun& run, T* out) {
     const char* last = run.text + run.ends[i];
     bool good = false;
     if (run.ends[i] >= 16) {
-      // Behind an empty field there may be nothing to read.
+      // The text may end after an empty field, so nothing is read there.
       const bool negative = *(first - (first == last ? 1 : 0)) == '-';
       const size_t length = static_cast<size_t>(last - first) - (negative ? 1 : 0);
       Digits digits;
@@ -152,7 +152,8 @@ size_t parse_run_scalar(const FieldRun& run, T* out) {
 
 }  // namespace
 
-// Two entries are written whatever there is, as how many there are cannot be foretold.
+// Writes at least two entries for each word, even if there are fewer, because a branch on their number would be
+// mispredicted.
 IndexEnd index_words(const char* text, size_t from, size_t to, const TextMarks& marks, IndexEnd end) {
   const char quote = marks.quote.value_or('\n');
   const uint64_t line_feeds = kLowBits * '\n', delimiters = kLowBits * static_cast<unsigned char>(marks.delimiter),

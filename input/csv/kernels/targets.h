@@ -16,7 +16,8 @@
 
 namespace millrace {
 
-// How many bytes before the end of a field the number parsers may read, whatever its length; its exponent included.
+// How many bytes before the end of a field the number parsers may read, whatever its length. The exponent is a part of
+// the field.
 inline constexpr uint32_t kReach = 36;
 
 }  // namespace millrace
