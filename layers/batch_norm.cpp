@@ -58,10 +58,10 @@ class BatchNormPlan final : public LayerPlan {
     if (train_) {
       params.mean = args.saved, params.variance = variance_in(args.saved);
       batch_moments(context, spec_, x, args.saved, variance_in(args.saved), args.scratch);
-      // A single value says nothing of a variance.
+      // A single value has no variance.
       if (spec_.rows > 1) {
         follow(context, params.mean, args.mutable_state[0], 1);
-        // As an estimate of the variance of all rows there may be, a batch's is too small.
+        // The variance of a batch is too small an estimate for the variance of all rows.
         const auto rows = static_cast<double>(spec_.rows);
         follow(context, params.variance, args.mutable_state[1], rows / (rows - 1));
       }

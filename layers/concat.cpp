@@ -7,8 +7,9 @@
 namespace millrace {
 namespace {
 
-// A row is cut into `runs` runs of neighbouring values: the axis and what stands behind it. The output's are joined
-// from those of the inputs. Copies the first values of each run of `from`; index i counts the runs of all rows.
+// A row consists of `runs` runs of neighbouring values: a run is the axis and the axes after it. A run of the output is
+// the runs of the inputs, one after another. This copies the first values of each run of `from`; index i counts the
+// runs of all rows.
 template <class T>
 struct CopyRuns {
   const T* from;
@@ -23,7 +24,7 @@ struct CopyRuns {
 
 class ConcatPlan final : public LayerPlan {
  public:
-  // `axis` is one of the batch's.
+  // `axis` is an axis of the batch.
   ConcatPlan(const PlanArgs& args, int axis) : batch_(args.output.rows()), length_(values_from(axis, args.output)) {
     for (int i = 1; i < axis; ++i) runs_ *= args.output.shape()[i];
     for (const TensorView& input : args.inputs) lengths_.push_back(values_from(axis, input));
@@ -65,8 +66,8 @@ class ConcatPlan final : public LayerPlan {
   }
 
   int64_t batch_, runs_ = 1;
-  int64_t length_;                // of the output's runs
-  std::vector<int64_t> lengths_;  // of each input's
+  int64_t length_;                // of a run of the output
+  std::vector<int64_t> lengths_;  // of a run of each input
 };
 
 class Concat final : public Layer {

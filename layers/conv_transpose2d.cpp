@@ -1,4 +1,4 @@
-// conv_transpose2d: the way back of a convolution, which makes images larger.
+// conv_transpose2d: a transposed convolution, which makes images larger.
 #include "millrace/core/kernels/images/channels.h"
 #include "millrace/core/kernels/images/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
@@ -31,13 +31,13 @@ struct ConvTranspose2dOptions {
   }
 };
 
-// Pixels of the output along an axis; less than 1 where the padding leaves none.
+// Pixels of the output along an axis; less than 1 if the padding leaves none.
 int64_t out_of(int64_t in, int64_t stride, const ConvolutionSpec::Axis& window, const Padding& padding) {
   if (padding.kind == Padding::Kind::same) return in * stride;
   return (in - 1) * stride + window.reach() - window.before - window.after;
 }
 
-// The convolution of which this layer is the way back: its input is this layer's output.
+// The convolution that this layer transposes: its input is this layer's output.
 ConvolutionSpec spec_of(const ConvTranspose2dOptions& options, const Shape& row) {
   const Window& window = options.window;
   ConvolutionSpec spec;
@@ -49,7 +49,7 @@ ConvolutionSpec spec_of(const ConvTranspose2dOptions& options, const Shape& row)
   return spec;
 }
 
-// Images are rows of `columns` values: pixels, or the channels of images.
+// Images are rows of `columns` values. With `pixels`, a row is a pixel; else it is a channel of an image.
 template <class T>
 struct AddToChannels {
   T* images;
@@ -125,14 +125,14 @@ class ConvTranspose2dPlan final : public LayerPlan {
                           AddToChannels<T>{z.as<T>(), bias.as<T>(), columns, channels, pixels});
     });
   }
-  // Of a gradient that is added to what is there, or scaled.
+  // Bytes for a gradient that is added to other values, or scaled.
   size_t dx_bytes() const { return input_gradient_ ? aligned_bytes(input_.bytes()) : 0; }
 
   bool bias_;
   OutputActivation activation_;
-  ChannelSpec channels_;  // of the output
+  ChannelSpec channels_;  // the output's sizes
   size_t sum_bytes_ = 0;
-  TensorView input_;  // how the input lies; no data
+  TensorView input_;  // the layout of the input; no data
   bool adds_ = false;
   std::unique_ptr<Convolution> forward_, input_gradient_, weight_gradient_;
 };

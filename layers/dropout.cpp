@@ -1,11 +1,11 @@
-// dropout: makes a share of the values 0 while a model trains; which ones is drawn by step and index.
+// dropout: makes a share of the values 0 while a model trains. Step and index decide which ones are drawn.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {
 
-// Scaling what is kept keeps the mean, so that predicting needs nothing.
+// The kept values are scaled, so that the mean stays the same, and predictions need no change.
 struct Drop {
   Draws draws;
   double rate, scale;
@@ -40,7 +40,7 @@ class Dropout final : public SimpleLayer {
       map_indexed(context, args.x, args.y, Drop(args.draws, rate_));
     }
   }
-  // The gradient takes the way of the values.
+  // The gradient is dropped and scaled like the values.
   void backward(Context& context, const SimpleBackward& args) const override {
     map_indexed(context, args.dy, args.dx, Drop(args.draws, rate_));
   }

@@ -6,7 +6,8 @@
 namespace millrace {
 namespace {
 
-// With t = tanh(x/2), exp(x) - 1 is 2t / (1 - t): next to 0, where the difference would round x away, it keeps it.
+// With t = tanh(x/2), exp(x) - 1 is 2t / (1 - t). Near 0 this keeps the digits of x, which the difference would round
+// away.
 struct Elu {
   double alpha;
   template <class T>

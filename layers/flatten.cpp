@@ -1,4 +1,4 @@
-// flatten: an image, or whatever a row is, as a vector.
+// flatten: a row of any shape, such as an image, as a vector.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 

@@ -56,7 +56,7 @@ struct Head {
   ConstTensorView weight;      // `in` values
   ConstTensorView bias;        // null: none
   TensorView y;                // (B, 1)
-  unsigned* ticket = nullptr;  // 0 between launches: for Lanes::last_row(), which a loss calls
+  unsigned* ticket = nullptr;  // for Lanes::last_row(), which a loss calls; 0 between launches
 };
 
 inline namespace MILLRACE_UNIT {

@@ -93,8 +93,8 @@ struct PlanArgs {
   std::span<const GradientUse> input_gradients = {};
   // For all parameters; add if gradients go straight into the parameters, or into a block that sums them up.
   GradientUse parameter_gradients = GradientUse::none;
-  uint64_t seed = 0;           // the run's, for layers that draw
-  std::string_view name = {};  // the layer's, for draws and messages
+  uint64_t seed = 0;           // the run's seed, for layers that draw
+  std::string_view name = {};  // the layer's name, for draws and messages
 };
 
 struct ForwardArgs {
@@ -122,8 +122,8 @@ struct BackwardArgs {
 };
 
 // The work of one step. It allocates nothing and synchronises nothing. On CUDA it is recorded once and then launched
-// again and again, so everything that the host decides or counts in forward() and backward() stays as
-// it was. Numbers that change from step to step are in the device's memory, such as `step`.
+// again and again, so what the host decides or counts in forward() and backward() is the same in every launch. Numbers
+// that change from step to step are in the device's memory, such as `step`.
 class MILLRACE_EXPORT LayerPlan {
  public:
   virtual ~LayerPlan() = default;

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-// A NaN stays one, so that a diverging model shows.
+// A NaN stays a NaN, so that a diverging model is noticed.
 struct LeakyRelu {
   double slope;
   template <class T>
@@ -14,7 +14,7 @@ struct LeakyRelu {
   }
 };
 
-// y > 0 just where x > 0, as the slope is not negative.
+// y > 0 if and only if x > 0, because the slope is not negative.
 struct LeakyReluGradient {
   double slope;
   template <class T>

@@ -6,8 +6,8 @@
 namespace millrace {
 namespace {
 
-// The gradient of an input is the output's times all other inputs: multiplied anew, as dividing the output by the input
-// fails at 0.
+// The gradient of an input is the output's gradient times all other inputs. These are multiplied again, because
+// dividing the output by the input fails at 0.
 class MulPlan final : public LayerPlan {
  public:
   explicit MulPlan(const PlanArgs& args)
@@ -41,7 +41,7 @@ class MulPlan final : public LayerPlan {
     zip_elements(context, product, args.inputs[last], args.input_gradients[input], Product{});
   }
 
-  TensorView rows_;  // how the output and a product in scratch lie; no data
+  TensorView rows_;  // the layout of the output and of a product in scratch; no data
   bool keeps_product_;
 };
 

@@ -58,7 +58,7 @@ class ScalePlan final : public LayerPlan {
 
  private:
   size_t product_bytes() const { return aligned_bytes(rows_.bytes()); }
-  // Of the sums over the rows, which the runs of a row share.
+  // The bytes of the sums over the rows, before the runs of a row are joined.
   size_t total_bytes() const { return aligned_bytes(TensorSpec{Shape{rows_.columns()}, rows_.dtype()}.bytes()); }
 
   void scale(Context& context, const ConstTensorView& x, const ConstTensorView& weight, const ConstTensorView& bias,
@@ -70,7 +70,7 @@ class ScalePlan final : public LayerPlan {
     });
   }
 
-  // sums (n) receives the sums of `values`, first over the rows, then over the runs of one.
+  // sums (n) receives the sums of `values`, first over the rows, then over the runs of a row.
   void sum_runs(Context& context, const ConstTensorView& values, const Destination& sums, void* scratch) const {
     auto* const total = static_cast<std::byte*>(scratch) + product_bytes();
     auto* const partial = total + total_bytes();
@@ -83,7 +83,7 @@ class ScalePlan final : public LayerPlan {
     column_sum(context, row, sums, partial);
   }
 
-  TensorView rows_;  // how x, y and their gradients lie; no data
+  TensorView rows_;  // the layout of x, y and their gradients; no data
   int64_t length_, runs_;
   bool bias_;
   Mode mode_;

@@ -1,4 +1,4 @@
-// softmax: logits as shares that add up to 1, along the last axis.
+// softmax: turns logits along the last axis into shares that add up to 1.
 #include "millrace/core/math.h"
 #include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"

@@ -10,7 +10,7 @@ namespace {
 
 // Each functor says whether a product itself computes it (kFused), and what its gradient reads.
 
-// 0 where y is 0, the kink included.
+// 0 if y is 0, also at the kink.
 struct ReluGradient {
   template <class T>
   MILLRACE_HD T operator()(T y, T dy) const {
@@ -18,7 +18,7 @@ struct ReluGradient {
   }
 };
 
-// max(z, 0); a NaN stays one, so that a diverging model shows.
+// max(z, 0). A NaN stays a NaN, so that a diverging model is noticed.
 struct Relu {
   static constexpr FusedActivation kFused = FusedActivation::relu;
   static constexpr GradientReads kReads = GradientReads::y;
@@ -91,13 +91,13 @@ struct Sigmoid {
   }
 };
 
-// dz, and the sums of its columns.
+// Stores dz and the sums of its columns.
 struct ReluColumns {
   const float* y;
   const float* dy;
   float* dz;
   int64_t y_stride, dy_stride, dz_stride;
-  Target<float> sums;  // a row for each column
+  Target<float> sums;  // one value for each column
 
   MILLRACE_HD float load(int64_t row, int64_t column) const {
     return ReluGradient{}(y[row * y_stride + column], dy[row * dy_stride + column]);
@@ -109,7 +109,7 @@ struct ReluColumns {
   MILLRACE_HD void store(int64_t column, float sum) const { sums.store_at(column, sum); }
 };
 
-// use(f), f the functor of `activation`. REQUIRES: it is not none.
+// Calls use(f) with the functor f of `activation`. REQUIRES: the activation is not none.
 template <class F>
 decltype(auto) visit_activation(Activation activation, F&& use) {
   switch (activation) {
@@ -141,7 +141,7 @@ void activate(Context& context, Activation activation, const ConstTensorView& z,
 void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
                          const ConstTensorView& dy, const Destination& dz, const Destination& sums, void* scratch) {
   const TensorView& to = dz.view;
-  // The kernels of others would be large, for what they save.
+  // Only relu has this kernel: kernels of the others would be large, and save little.
   if (sums && !context.device().is_cpu() && to.dtype() == DType::f32 && activation == Activation::relu) {
     launch_columns<float>(context, to.rows(), to.columns(),
                           ReluColumns{value.as<float>(), dy.as<float>(), to.as<float>(), value.stride(), dy.stride(),

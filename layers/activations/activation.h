@@ -27,8 +27,8 @@ struct EnumNames<Activation> {
                                                                        {"sigmoid", Activation::sigmoid}};
 };
 
-// What the gradient of an activation reads besides dy: y if that is enough, so that z need not be kept; else z.
-// `nothing`: dz is dy.
+// The value that the gradient of an activation reads besides dy: y if that is enough, so that z need not be kept; else
+// z. `nothing`: dz is dy.
 enum class GradientReads : uint8_t { nothing, z, y };
 
 // The part of the activation that a product computes: all of it, or none; then activate() computes it.

@@ -11,14 +11,14 @@
 namespace millrace {
 namespace {
 
-// What is known of an update, in the device's memory.
+// The numbers of an update, in the device's memory.
 struct Numbers {
   double weight;       // of all rows of the batches so far
-  double given;        // sum of squares of the block's values
-  double square;       // the same behind clip_value
+  double given;        // the sum of squares of the block's values
+  double square;       // the same sum after clip_value
   float batch_weight;  // of the rows of the newest batch
   float scale;
-  double shrink;  // what the block is multiplied by before that; 1 unless the whole factor is too small
+  double shrink;  // the block is multiplied by it before `scale`; 1 unless the whole factor is too small
 };
 
 template <class T>
@@ -32,7 +32,7 @@ struct CountBatch {
   }
 };
 
-// The block holds the sum of weight times gradient, or where nothing accumulates the gradient itself.
+// The block holds the gradient or, if batches are accumulated, the sum of weight times gradient.
 template <class T>
 struct LimitValues {
   T* gradient;
@@ -42,7 +42,7 @@ struct LimitValues {
   MILLRACE_HD void operator()(int64_t i) const {
     const T bound = static_cast<T>(weighted ? limit * numbers->weight : limit);
     const T value = gradient[i];
-    // A NaN is neither, and stays.
+    // Both comparisons are false for a NaN, so it stays.
     gradient[i] = value > bound ? bound : (value < -bound ? -bound : value);
   }
 };
@@ -58,14 +58,14 @@ struct Scale {
       const double norm = std::sqrt(numbers->square) * scale;
       if (norm > clip_norm) scale *= clip_norm / norm;
     }
-    // A smaller factor may be no float, or one of few digits.
+    // A smaller factor may be 0 as a float, or have few digits.
     constexpr double kLeast = 1e-30;
     numbers->shrink = clip_norm > 0 && scale > 0 && scale < kLeast ? scale / kLeast : 1;
     numbers->scale = static_cast<float>(scale / numbers->shrink);
   }
 };
 
-// A row is a run of values: where nothing must shrink, next to nothing is done.
+// A row of the kernel is a run of values, so that it costs little if nothing must shrink.
 constexpr int64_t kRun = 1024;
 
 template <class T>

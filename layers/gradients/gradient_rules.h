@@ -51,8 +51,8 @@ class GradientRules {
   // waits for the device. REQUIRES: check_finite.
   bool finite(Context& context) const;
 
-  // What is known of the update whose batches are being gathered; the block of gradients belongs to it, too. Both wait
-  // for the device. restore() throws DataError if the update would be complete.
+  // Save and restore the numbers of the update whose batches are being gathered; the block of gradients belongs to it,
+  // too. Both wait for the device. restore() throws DataError if the update would be complete.
   void save(Context& context, State& state) const;
   void restore(Context& context, const State& state);
 

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// Of four columns: the weight's gradient, and the sums of dx.
+// Sums for four columns: the gradient of the weight, and the sums of dx.
 struct OneOutputSums {
   Quad weight, dx;
   MILLRACE_HD OneOutputSums& operator+=(const OneOutputSums& more) {
@@ -19,7 +19,8 @@ struct OneOutputSums {
   }
 };
 
-// A column is a quad of x's. The bias is the weight of one more, of an input that is always 1.
+// A column of the kernel is a quad of x's columns. The bias is treated as the weight of one more input, which is always
+// 1.
 struct OneOutputColumns {
   const float* x;
   const float* weight;
@@ -66,7 +67,7 @@ struct OneOutputColumns {
 
 int64_t quads_of(int64_t in) { return ceil_div(in, int64_t{4}); }
 
-// Quads that a block of threads has: the 64 bytes at which rows are aligned.
+// A block of threads has so many quads: 64 bytes, the alignment of rows.
 constexpr int kQuads = 4;
 
 }  // namespace

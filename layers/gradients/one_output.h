@@ -21,7 +21,7 @@ struct OneOutput {
 // REQUIRES: a CUDA context; float32 values.
 void compute_head(Context& context, const Head& head);
 
-// Bytes of scratch that one_output_gradients() needs for such an x.
+// Bytes of scratch that one_output_gradients() needs for an x of this spec.
 size_t one_output_scratch(const TensorSpec& x);
 
 // REQUIRES: a CUDA context; float32 values; scratch has one_output_scratch(x); with `sums`, dx has beta 0.

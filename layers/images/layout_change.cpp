@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-// Each row is a matrix (lines, length) and becomes its transpose. Only on the CPU do images lie in another order.
+// Each row is a matrix (lines, length), and becomes its transpose. This runs only on the CPU, where images have another
+// order.
 template <class T>
 void transpose_rows(Context& context, const ConstTensorView& from, int64_t lines, const Target<T>& to) {
   const int64_t length = from.columns() / lines, at_once = std::max<int64_t>(1, kIndexBlock / length);
@@ -50,7 +51,7 @@ class LayoutChange final : public LayerPlan {
   }
 
   bool in_order_;
-  int64_t lines_, lines_back_;  // of the matrix that forward and backward transpose
+  int64_t lines_, lines_back_;  // lines of the matrix in forward, and in backward
 };
 
 }  // namespace

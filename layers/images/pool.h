@@ -1,4 +1,4 @@
-// What the pooling layers have in common: options, sizes and plan.
+// Shared by the pooling layers: options, sizes and plan.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ inline PoolingSpec pooling_spec(const Window& window, const TensorView& batch) {
           .dtype = batch.dtype()};
 }
 
-// A row of the output for this row of the input. Throws ShapeError.
+// The spec of an output row for this input row. Throws ShapeError.
 inline TensorSpec pooled(const Window& window, const TensorSpec& row) {
   require_image(row);
   require_fit(window, row);
@@ -49,7 +49,7 @@ inline TensorSpec pooled(const Window& window, const TensorSpec& row) {
   return {Shape{row.shape[0], height.out(), width.out()}, row.dtype};
 }
 
-// Backward knows which value each window took, or needs none, so that neither x nor y need be kept.
+// Forward keeps which value each window took, if backward needs that. So neither x nor y need be kept.
 class PoolPlan final : public LayerPlan {
  public:
   // `largest`: takes the largest value of each window, else their mean.

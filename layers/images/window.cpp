@@ -12,7 +12,7 @@ namespace millrace {
 
 namespace {
 
-// So many that no product of sizes leaves 64 bits.
+// So few that products of sizes fit into 64 bits.
 constexpr int64_t kMost = 1 << 20;
 
 int64_t read_size(const Spec& spec, int64_t least) {
@@ -60,7 +60,7 @@ ConvolutionSpec::Axis axis_of(int64_t in, int64_t kernel, int64_t stride, int64_
 void require_fit(std::string_view what, const ConvolutionSpec::Axis& axis, const TensorSpec& row) {
   const int64_t padded = axis.in + axis.before + axis.after;
   if (axis.reach() <= padded) return;
-  // An image with its channels last, it seems.
+  // This seems to be an image with its channels last.
   const bool turned = row.shape[2] <= 4 && row.shape[0] > row.shape[2];
   throw ShapeError(cat("the window is ", count_of(axis.reach(), "pixel"), ' ', what,
                        axis.dilation > 1 ? cat(" (", axis.kernel, " with dilation ", axis.dilation, ")") : "",

@@ -32,10 +32,10 @@ struct RowShares {
   const float* weight;  // null: 1 for each row
   const T* weight_sum;  // null: the number of rows
   int64_t stride;
-  T inverse_count;  // 1 over what the mean divides by besides the weights
+  T inverse_count;  // 1 over the divisor of the mean, without the weights
 
-  // 0 if the row does not count. Then choose 0 as its result; do not multiply: 0 times a value that is not finite would
-  // be NaN.
+  // 0 if the row does not count. Then its result is 0: do not multiply by the weight, as 0 times a value that is not
+  // finite would be NaN.
   MILLRACE_HD T weight_of(int64_t row) const { return weight != nullptr ? static_cast<T>(weight[row * stride]) : T(1); }
   // The factor of a term's slope in the gradient of the mean.
   MILLRACE_HD T share_of(T row_weight) const {
@@ -63,14 +63,14 @@ MILLRACE_HD void store_mean(T* loss, T mean, bool weighted, T weight) {
   loss[1] = weight;
 }
 
-// A whole loss whose rows one block of a GPU's threads does together.
+// A whole loss, computed by one block of a GPU's threads.
 template <class T, class Term>
 struct WholeMean {
-  Term term;  // of (RowShares<T>, row, index within the row): the term, times the row's weight; stores the slope
+  Term term;  // term(RowShares<T>, row, index within the row): the term, times the row's weight; stores the slope
   RowShares<T> shares;
   T* loss;
   int64_t rows, terms;
-  double scale;          // the sum is multiplied by it: 1 over what the mean divides by besides the weights
+  double scale;          // the sum is multiplied by it: 1 over the divisor of the mean, without the weights
   bool weight_is_known;  // loss[1] has the sum of the weights
 
   template <class Lanes>
@@ -88,8 +88,8 @@ struct WholeMean {
   }
 };
 
-// A loss with one term a row, and the head before it: a block of a GPU's threads for each row. The last block to end
-// joins the terms, in the order of the rows.
+// A loss with one term for each row, and the head before it: each row has a block of a GPU's threads. The last block to
+// end joins the terms, in the order of the rows.
 template <class Term>
 struct HeadAndMean {
   HeadRow head;
@@ -164,11 +164,11 @@ class MILLRACE_EXPORT WeightedMean {
   }
 
  private:
-  // As many terms as one block of threads can do fast.
+  // Up to this many terms, one block of threads is fast enough.
   static constexpr int64_t kAtOnce = 8192;
-  // As many weights as the block of every row may sum up.
+  // Up to this many weights, the block of every row may sum all of them up.
   static constexpr int64_t kWeightsAtOnce = 1024;
-  // So many columns for each term make launch_rows() take a thread for each, if the terms are few.
+  // With so many columns for each term, launch_rows() takes a thread for each term, if the terms are few.
   static constexpr int64_t kLanesPerTerm = 4;
 
   template <class T>
@@ -178,9 +178,9 @@ class MILLRACE_EXPORT WeightedMean {
             .stride = args.weight.stride(),
             .inverse_count = static_cast<T>(1.0 / count())};
   }
-  // What the mean divides by besides the weights.
+  // The divisor of the mean, without the weights.
   double count() const { return static_cast<double>(weighted_ ? terms_ : rows_ * terms_); }
-  // Stores the weight of all rows, after the place of the loss.
+  // Stores the weight of all rows in loss[1].
   void sum_weights(Context& context, const LossArgs& args) const;
   // Stores the mean of the terms.
   void finish(Context& context, const LossArgs& args) const;

@@ -10,7 +10,7 @@ struct HingeError {
   template <class T>
   MILLRACE_HD LossTerm<T> operator()(T z, T y) const {
     const T side = T(2) * y - T(1), missing = T(1) - side * z;
-    // Asked so that NaN stays NaN.
+    // The comparisons are written so that a NaN stays a NaN.
     return {missing <= T(0) ? T(0) : missing, missing > T(0) ? -side : (missing <= T(0) ? T(0) : missing)};
   }
 };

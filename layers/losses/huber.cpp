@@ -22,7 +22,7 @@ class Huber final : public ElementwiseLoss<HuberError> {
   struct Options {
     double delta = 1;
     void declare(OptionReader& o) {
-      // Of a float32 it is not 0, and its square is finite.
+      // As a float32, delta is not 0, and its square is finite.
       o.optional("delta", delta, {.min = 1e-30, .max = 1e18}, "the error from which the loss is linear");
     }
   };

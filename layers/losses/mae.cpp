@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-// For prediction x and label y: l = |x - y|, dl/dx = the sign of x - y, 0 where they are equal.
+// For prediction x and label y: l = |x - y|, dl/dx = the sign of x - y, or 0 if they are equal.
 struct AbsoluteError {
   template <class T>
   MILLRACE_HD LossTerm<T> operator()(T x, T y) const {

@@ -1,4 +1,4 @@
-// sigmoid_cross_entropy: the loss of questions that are answered with yes or no, each by a logit.
+// sigmoid_cross_entropy: the loss of yes-or-no questions, each answered by a logit.
 #include "millrace/core/math.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/losses/elementwise_loss.h"

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-// A row's loss: log(sum of exp(z)) less the mean of z under the wanted distribution, all relative to the largest z.
+// A row's loss: log(sum of exp(z)) minus the mean of z under the wanted distribution, all relative to the largest z.
 // Its slope: dl/dz = softmax(z) - wanted distribution.
 template <class T>
 struct RowLoss {
@@ -27,7 +27,7 @@ struct RowLoss {
   MILLRACE_HD void operator()(int64_t row, const Lanes& lanes) const {
     const T* const logits = z + row * stride;
     T largest = lanes.most(columns, [&](int64_t j) { return logits[j]; });
-    // Logits of minus infinity alone add nothing; minus infinity less itself would be NaN.
+    // If all logits are minus infinity, the difference from the largest one would be NaN.
     constexpr T lowest = std::numeric_limits<T>::lowest();
     largest = largest < lowest ? lowest : largest;
     const SumPair sums = lanes.sum(columns, [&](int64_t j) {
@@ -38,7 +38,7 @@ struct RowLoss {
     if (gradient != nullptr) store_gradient(row, lanes, w, largest, static_cast<T>(1 / sums.first));
   }
 
-  // `sums` are those of exp(z - largest) and of z.
+  // `sums` has the sum of exp(z - largest), and the sum of z.
   MILLRACE_HD T loss_of(int64_t row, T largest, const SumPair& sums) const {
     const auto top = static_cast<double>(largest);
     const double wanted = (1 - smoothing) * (wanted_logit(row) - top);
@@ -47,7 +47,7 @@ struct RowLoss {
     return static_cast<T>(math::log(sums.first) - wanted - others);
   }
 
-  // NaN for a label that is no class: the step lets none through, and nothing is read outside the row.
+  // NaN for a label that is not a class, so that nothing is read outside the row. The step refuses such labels before.
   MILLRACE_HD double wanted_logit(int64_t row) const {
     const int64_t wanted = label[row * label_stride];
     const bool there = wanted >= 0 && wanted < columns;
@@ -101,7 +101,7 @@ class SoftmaxCrossEntropy final : public Loss {
   struct Options {
     double label_smoothing = 0;
     void declare(OptionReader& o) {
-      // With 1 no label would count.
+      // With 1, labels would not count.
       o.optional("label_smoothing", label_smoothing, {.min = 0, .max = 1, .below_max = true},
                  "the share of the wanted distribution that all classes share equally");
     }

@@ -15,15 +15,15 @@
 namespace millrace {
 namespace {
 
-// The partial holds a key of each row, which sorts rows by their scores. From its highest bit on it has 32 bits of the
-// score as float32, so that they ascend with it; whether the label is yes; and the weight without its sign. A NaN is
-// never right: as the score of a positive row it stands below all numbers, as another row's it stands above them.
+// The partial holds a key for each row, which sorts rows by their scores. From the highest bit on, a key has 32 bits
+// that ascend with the score as float32; whether the label is yes; and the weight without its sign. A NaN is never
+// right: as the score of a positive row it comes before all numbers, as the score of another row after them.
 constexpr int kScoreAt = 32, kPositiveAt = 31;
 constexpr uint32_t kNanOfPositive = 0, kNanOfNegative = 0xffffffff, kWeightBits = 0x7fffffff;
 
 struct Row {
   MILLRACE_HD static uint64_t key(float score, bool positive, float weight) {
-    const auto bits = std::bit_cast<uint32_t>(score + 0.0F);  // one zero
+    const auto bits = std::bit_cast<uint32_t>(score + 0.0F);  // makes -0 a 0
     const uint32_t number = bits >> 31 != 0 ? ~bits : bits | 0x80000000U;
     const uint32_t order = score == score ? number : positive ? kNanOfPositive : kNanOfNegative;
     const uint32_t counts = weight > 0 ? std::bit_cast<uint32_t>(weight) : 0;
@@ -34,7 +34,7 @@ struct Row {
         positive((key >> kPositiveAt & 1) != 0),
         weight(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(key) & kWeightBits))) {}
 
-  uint32_t score;  // its order
+  uint32_t score;  // the bits that ascend with the score
   bool positive;
   double weight;  // 0: the row does not count
 };
@@ -70,20 +70,20 @@ class AucPlan final : public MetricPlan {
   int64_t batch_;
 };
 
-// Rows up to this many are kept; of more, only what falls into which bin of scores.
+// Up to this many rows are kept. Of more rows, only the weights in each bin of scores are kept.
 constexpr size_t kExactRows = size_t{1} << 20;
 // A bin holds the scores that agree in their leading bits, in the order of the scores; the first and the last one are
 // for NaN.
 constexpr int kBinBits = 18;
 constexpr size_t kBins = (size_t{1} << kBinBits) + 2;
 
-// The weights of the rows of one score.
+// The weights of all rows with one score.
 struct Tied {
   double negative = 0, positive = 0;
 };
 
-// Twice the weight of the pairs in which the positive row has the higher score, ties counting half, and the weights of
-// either kind, over scores that come in ascending order.
+// Adds up, over scores in ascending order: twice the weight of the pairs in which the positive row has the higher
+// score, where ties count half; and the weights of negative and of positive rows.
 class PairCount {
  public:
   void add(const Tied& tied) {
@@ -105,8 +105,8 @@ size_t bin_of(const Row& row) {
   return row.score == kNanOfNegative ? kBins - 1 : 1 + (row.score >> (32 - kBinBits));
 }
 
-// Rows are sorted by all that they hold, and bins are filled in the order of the rows: how they were shared out to
-// batches changes nothing, not even the last bit.
+// Rows are sorted by their whole keys, and bins are filled in the order of the rows. So the division into batches
+// changes nothing, not even the last bit.
 class AucAccumulator final : public MetricAccumulator {
  public:
   size_t bytes(int64_t rows) const override {

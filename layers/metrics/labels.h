@@ -1,4 +1,5 @@
-// What metrics of classes read: one logit and one label a row, or several logits and the index of a class.
+// The predictions and labels that metrics of classes read: one logit and one label a row, or several logits and the
+// index of a class.
 //
 // One logit says yes if it is above 0; a label says yes if it is above 0.5. With several logits, the largest names the
 // class, the first one if several are equal. A NaN says nothing, whether it is the only logit or one of several.

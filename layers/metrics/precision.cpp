@@ -1,4 +1,4 @@
-// precision: of the rows that are said to be of a class, the share that is.
+// precision: the share of rows that belong to a class, among the rows that are said to.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/shared/class_counts.h"
 

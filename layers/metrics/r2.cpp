@@ -25,7 +25,7 @@ struct FindFirst {
   }
 };
 
-// A column's label in the first row that counts: less it, labels that are all alike are exactly 0.
+// A column's label in the first row that counts. If it is subtracted, labels that are all equal become exactly 0.
 struct Origin {
   const float* y;
   int64_t stride;
@@ -35,7 +35,7 @@ struct Origin {
   }
 };
 
-// Weight times (label - origin - shift)^power, power 1 or 2.
+// Weight times (label - origin - shift)^power; power is 1 or 2.
 struct Deviation {
   Origin origin;
   int64_t columns;
@@ -64,8 +64,8 @@ struct FinishMeans {
   }
 };
 
-// The partial: the rows' weight; the sum of the squared errors; the first row that counts, which nobody joins; for each
-// column the mean of its labels; for each column the sum of the squared deviations from it. Doubles, all weighted.
+// The partial: the rows' weight; the sum of the squared errors; the first row that counts, which is not joined; for
+// each column the mean of its labels; for each column the sum of the squared deviations from it. Doubles, all weighted.
 constexpr int64_t kWeight = 0, kErrors = 1, kFirst = 2, kMeans = 3;
 
 class R2Plan final : public MetricPlan {

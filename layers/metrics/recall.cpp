@@ -1,4 +1,4 @@
-// recall: of the rows that are of a class, the share that is said to be.
+// recall: the share of rows that are said to belong to a class, among the rows that do.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/shared/class_counts.h"
 

@@ -1,4 +1,4 @@
-// What metrics of numbers share: they compare each value of the prediction with the label's value in the same place,
+// Shared by metrics of numbers: they compare each value of the prediction with the label's value in the same place,
 // over all rows and columns. If a row that counts has an error that is NaN, the metric is NaN.
 #pragma once
 
@@ -34,7 +34,7 @@ struct ErrorTerms {
     const double w = weight(row);
     const double error =
         static_cast<double>(x[row * x_stride + column]) - static_cast<double>(y[row * y_stride + column]);
-    // Not multiplied by a weight of 0, as 0 times NaN is NaN.
+    // A weight of 0 is not multiplied, because 0 times NaN is NaN.
     term[row * columns + column] = w != 0 ? w * f(error) : 0;
   }
 };

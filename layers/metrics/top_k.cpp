@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-// A row is right where fewer than k logits stand before the label's: those that are larger, and equal ones with a
-// lower index. Next to NaN there is no order.
+// A row is right if fewer than k logits come before the label's logit: larger ones, and equal ones with a lower index.
+// A row with a NaN is never right.
 template <class T, class Label>
 struct TopHit {
   ClassRows<T, Label> rows;

@@ -28,7 +28,7 @@ void Arena::place(bool share) {
   }
 }
 
-// The values, each behind all that it lies above.
+// The values in an order in which each comes after all values below it.
 std::vector<size_t> Arena::bottom_up() const {
   const auto life = [&](size_t index) { return values_[index].last - values_[index].first; };
   std::vector<size_t> order;

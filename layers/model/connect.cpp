@@ -149,7 +149,7 @@ class Connector {
     throw layer_error(layer, wrong, fewer ? "name them: `from: [a, b]`" : "name fewer in `from`");
   }
 
-  // What layer `index` may read.
+  // The names that layer `index` may read.
   std::vector<std::string> known(size_t index) const {
     std::vector<std::string> names;
     for (const NamedSpec& field : batch_) names.push_back(field.name);

@@ -9,7 +9,7 @@
 namespace millrace {
 
 struct Connections {
-  // For each layer, as Model::Node::inputs: an earlier layer's index, or -1 - i for field i.
+  // For each layer the same as Model::Node::inputs: an earlier layer's index, or -1 - i for field i.
   std::vector<std::vector<int>> inputs;
   std::vector<NamedSpec> fields;  // the fields that are read, in order of first use, as their readers want them
 };

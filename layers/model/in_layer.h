@@ -1,5 +1,5 @@
-// in_layer(): a call of a layer's functions, whose errors name the layer. A step comes by here, so nothing is allocated
-// unless the call throws.
+// in_layer(): a call of a layer's functions, whose errors name the layer. Steps use it, so it allocates nothing unless
+// the call throws.
 #pragma once
 
 #include <exception>

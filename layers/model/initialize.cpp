@@ -45,7 +45,7 @@ void fill(Context& host, std::string_view name, const Initializer& initializer, 
 
 void initialize(Context& context, std::string_view name, const Initializer& initializer, uint64_t seed,
                 TensorView values) {
-  // Always computed on the host, so that a model begins alike on every device.
+  // The host computes them, so that a model begins with the same values on every device.
   Context host(Device::cpu(), context.executor());
   const size_t bytes = static_cast<size_t>(values.elements()) * size_of(values.dtype());
   const bool here = context.device().is_cpu();

@@ -49,7 +49,7 @@ std::string source_name(int source, const std::vector<Model::Node>& nodes, const
   return source >= 0 ? nodes[static_cast<size_t>(source)].name : fields[static_cast<size_t>(-1 - source)].name;
 }
 
-// "dense float32 (3) and features float32 (4)": what a layer reads.
+// The inputs of a layer, for messages: "dense float32 (3) and features float32 (4)".
 std::string inputs_text(const Model::Node& node, const std::vector<Model::Node>& nodes,
                         const std::vector<NamedSpec>& fields) {
   std::vector<std::string> texts;
@@ -59,7 +59,7 @@ std::string inputs_text(const Model::Node& node, const std::vector<Model::Node>&
   return join(texts);
 }
 
-// A layer reads another's output as it is.
+// Outputs of layers are not converted, so they must have the dtype that the reader wants.
 void check_input_dtypes(const Model::Node& node, DType dtype) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const DType wanted = node.layer->wants(static_cast<int>(i), dtype).dtype;

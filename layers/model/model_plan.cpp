@@ -114,7 +114,7 @@ std::unique_ptr<LossPlan> ModelPlan::fuse(Context& context, std::unique_ptr<Loss
 
 void ModelPlan::forward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step) {
   impl_->set_fields(inputs);
-  // Inside, small loops of the caller's thread too have the executor's floating-point mode.
+  // Inside run(), small loops on the caller's thread also have the executor's floating-point mode.
   context.executor().run([&] { impl_->forward(context, step); });
 }
 

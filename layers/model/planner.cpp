@@ -27,10 +27,10 @@ void check_fields(const Model& model, std::span<const TensorView> inputs) {
   }
 }
 
-// Makes a PlannedModel; run() is the order of its steps.
+// Makes a PlannedModel. run() shows the order of the steps.
 class Planner {
  public:
-  // `trained` is the same model where it may change, else null. REQUIRES: not null in mode train.
+  // `trained` is the same model if it may change, else null. REQUIRES: not null in mode train.
   Planner(const Model& model, Model* trained, Context& context, const ModelPlanArgs& args)
       : model_(model), trained_(trained), context_(context), args_(args) {}
 
@@ -55,7 +55,7 @@ class Planner {
   }
 
  private:
-  // Where a layer's values lie in the arena.
+  // The numbers of a layer's values in the arena.
   struct Places {
     size_t output = 0, output_gradient = 0, saved = 0, forward_scratch = 0, backward_scratch = 0;
   };
@@ -111,7 +111,7 @@ class Planner {
     const Shape row = view.shape().row();
     if (!is_image(row)) return source;
     if ((source >= 0 && layer(source).as_images) == images) return source;
-    // It may be both at once.
+    // The values may have both layouts at once.
     const bool fits = images ? view.contiguous() : view.row_bytes() % kRowAlignment == 0;
     if (fits && in_order(context_.device(), row)) return source;
     for (size_t i = 0; i < out_.layers.size(); ++i) {
@@ -133,7 +133,7 @@ class Planner {
     return last_step();
   }
 
-  // Whether fusions are asked: they are for devices.
+  // Whether to try fusions. They only help on devices.
   bool fuses() const { return training() && !context_.device().is_cpu() && model_.dtype() == DType::f32; }
 
   void fuse_last_two() {
@@ -211,7 +211,7 @@ class Planner {
     }
   }
 
-  // The last layer's gradient has a place even where nothing is trained: the loss writes it.
+  // The last layer's gradient has a place even if nothing is trained, because the loss writes it.
   bool keeps_gradient(int index) { return layer(index).trained || (training() && index == count_ - 1); }
 
   // Adds the layer's values, each with its lifetime.
@@ -231,7 +231,7 @@ class Planner {
     if (planned.keeps_output) output_end = std::max(output_end, back);
 
     const size_t bytes = planned.output.bytes();
-    // What a layer keeps and its scratch mostly hold a value for each of the output's.
+    // Saved values and scratch are mostly in proportion to the output, so all have one weight.
     size_t weight = planned.output.row_bytes();
     for (const Model::Node* node : planned.nodes) weight = std::max(weight, node->output.bytes());
     const auto add = [&](size_t size, int first, int end) {
@@ -270,7 +270,7 @@ class Planner {
     if (training()) connect_for_training(planned, from);
   }
 
-  // What a pass in mode train may change.
+  // Adds what a pass in mode train may change.
   void connect_for_training(PlannedLayer& planned, const Model::Node& from) {
     for (size_t i = from.first_parameter; i < from.first_parameter + from.parameter_count; ++i) {
       planned.parameter_gradients.push_back(
@@ -286,7 +286,7 @@ class Planner {
   Model* const trained_;
   Context& context_;
   const ModelPlanArgs& args_;
-  std::vector<int> steps_;          // of each node of the model, its planned layer
+  std::vector<int> steps_;          // for each node of the model, its planned layer
   int count_ = 0;                   // of planned layers
   std::vector<bool> has_gradient_;  // whether a planned layer writes the gradient of this output
   std::vector<Places> places_;

@@ -91,7 +91,8 @@ struct NormaliseGradient {
     });
     const T mean_slope = static_cast<T>(sums.first * part.share());
     const T mean_product = static_cast<T>(sums.second * part.share());
-    // A single value is its own mean. A GPU, which rounds a multiply-add once, would make a gradient of the rounding.
+    // A single value is its own mean, so its gradient is 0. A GPU rounds a multiply-add only once, so the difference
+    // might not be 0.
     const bool alone = part.runs * part.length == 1;
     lanes.each(part.runs, part.length, [&](int64_t run, int64_t k) {
       const int64_t column = part.column_of(run, k);
@@ -102,7 +103,7 @@ struct NormaliseGradient {
   }
 };
 
-// What each item adds to the gradients of weight and bias, one value for each channel.
+// Computes what each item adds to the gradients of weight and bias, one value for each channel.
 template <class T>
 struct ParameterGradients {
   GroupNormShape shape;

@@ -71,9 +71,9 @@ class GroupPlan final : public LayerPlan {
   int64_t part_size() const { return shape_.size() * shape_.pixels; }
 
   GroupNormShape shape_;
-  int64_t items_;  // of the batch
+  int64_t items_;  // in the batch
   bool train_;
-  TensorSpec by_item_;  // what each item adds to a parameter's gradient
+  TensorSpec by_item_;  // each item's part of a parameter's gradient
 };
 
 }  // namespace

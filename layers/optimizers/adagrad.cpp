@@ -20,7 +20,7 @@ struct AdagradUpdate {
     const T slope = gradient[i];
     const T sum = squares[i] + slope * slope;
     squares[i] = sum;
-    // A square root is correctly rounded everywhere.
+    // std::sqrt() is correctly rounded on every device.
     parameter[i] -= rate.value() * slope / (std::sqrt(sum) + epsilon);
   }
 };

@@ -21,7 +21,7 @@ struct RmsUpdate {
     const T slope = gradient[i];
     const T v = rho * square[i] + gain * slope * slope;
     square[i] = v;
-    // A square root is correctly rounded everywhere.
+    // std::sqrt() is correctly rounded on every device.
     T change = slope / (std::sqrt(v) + epsilon);
     if (velocity != nullptr) {
       change += momentum * velocity[i];

@@ -1,4 +1,5 @@
-// sgd: steps against the gradient, with or without momentum. Plain, it needs no pass of its own.
+// sgd: steps against the gradient, with or without momentum. Without momentum and weight decay, backward may do the
+// update itself.
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/catalog.h"

@@ -22,7 +22,7 @@ struct Warmup {
   }
 };
 
-// Of a schedule that ends.
+// The options of a schedule that ends.
 struct Ending : Warmup {
   int64_t steps = 0;
   void declare(OptionReader& o) {
@@ -54,7 +54,7 @@ class WarmedShape : public ScheduleShape {
   uint64_t warmup_;
 };
 
-// From `from` to `to` by half a wave of a cosine; done of it is `share`, at most 1.
+// A point on the half wave of a cosine that leads from `from` to `to`; `share` of the way is done, from 0 to 1.
 double half_wave(double from, double to, double share) {
   return to + (from - to) * (0.5 * (1 + math::sine_cosine(0.5 * share).cosine));
 }
@@ -183,7 +183,8 @@ class OneCycle final : public WarmedShape {
 
 }  // namespace
 
-// Made anew: what all threads shared would look unordered to a program under ThreadSanitizer, which does not see us.
+// Made at every call. A static object would look like a race to a program under ThreadSanitizer if this library was
+// built without it.
 ScheduleRegistry schedules() {
   ScheduleRegistry registry("schedule");
   registry.add<ConstantRate>("constant");

@@ -1,4 +1,4 @@
-// The shapes that a Schedule (optimizer.h) may have: what a configuration may name.
+// The shapes of a Schedule (optimizer.h) that a configuration may name.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct GatherLossWeight {
 template <class T>
 struct FinishMean {
   T* loss;
-  T rows;  // 0: weighted, and loss[1] is there already
+  T rows;  // 0: rows are weighted, and loss[1] has the weight already
   MILLRACE_HD void operator()(int64_t) const {
     if (rows != T(0)) {
       loss[1] = rows;
@@ -27,7 +27,7 @@ struct FinishMean {
   }
 };
 
-// A term that is there already.
+// Reads a term that was stored before.
 template <class T>
 struct StoredTerm {
   const T* terms;
@@ -41,7 +41,7 @@ struct StoredTerm {
 
 void WeightedMean::sum_weights(Context& context, const LossArgs& args) const {
   dispatch_float(args.prediction.dtype(), [&]<class T>() {
-    // The terms' place holds the weights first.
+    // The memory for the terms holds the weights first.
     T* const weights = static_cast<T*>(args.scratch);
     for_each_index(context, rows_, GatherLossWeight<T>{shares<T>(args), weights});
     sum(context, ConstTensorView(weights, DTypeOf<T>::value, Shape{rows_}), static_cast<T*>(args.loss) + 1, 1.0,

@@ -81,7 +81,7 @@ class ClassCountsPlan final : public MetricPlan {
                        [&]<class T, class Label>(const ClassRows<T, Label>& each) {
                          return FindClass<T, Label>{each, weight, rows};
                        });
-    // Of one logit, "yes" is class 1.
+    // If there is one logit, "yes" is class 1.
     for_each_row(context, blocks_.shape.elements(), kSumRows,
                  CountBlock{rows, batch_, columns_ == 1 ? 1 : 0, columns_, blocks});
     column_sum(context, ConstTensorView(blocks, DType::f64, blocks_.shape),
@@ -90,7 +90,7 @@ class ClassCountsPlan final : public MetricPlan {
 
  private:
   int64_t batch_, columns_;
-  TensorSpec blocks_;  // of the counts of blocks of kSumRows rows
+  TensorSpec blocks_;  // the counts of each block of kSumRows rows
   size_t blocks_at_, sums_at_;
 };
 

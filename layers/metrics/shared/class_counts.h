@@ -1,5 +1,5 @@
-// ClassCountsMetric: what precision, recall and f1 share. For each class it adds up the weights of the rows that are
-// predicted as the class, of those that are labelled with it, and of those that are both.
+// ClassCountsMetric: the common part of precision, recall and f1. For each class it adds up three weights: of the rows
+// that are predicted as the class, of the rows that are labelled with it, and of the rows that are both.
 //
 // With one logit the only class is "yes". With several, the metric is the mean over the classes that occur in labels or
 // predictions, as scikit-learn's macro average. A division by zero gives 0. A prediction that says nothing (labels.h)

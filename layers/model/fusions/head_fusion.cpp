@@ -14,8 +14,9 @@ namespace {
 
 std::unique_ptr<LayerPlan> plan_dense(Context& context, const Dense& dense, const PlanArgs& args);
 
-// A dense layer with one output, y = activation(x w + b). Where a dense layer with a rectifier lies before it, that
-// gives z, and x = max(z, 0) takes z's place when it is read first; its parameters come before the head's.
+// A dense layer with one output, y = activation(x w + b), and perhaps the dense layer with a rectifier before it. The
+// product of that layer is z; x = max(z, 0) replaces z when z is read for the first time. Its parameters come before
+// the head's.
 class HeadPlan final : public LayerPlan {
  public:
   // `before` may be null.
@@ -27,7 +28,7 @@ class HeadPlan final : public LayerPlan {
     PlanArgs product = args;
     if (before == nullptr) {
       x_ = args.inputs[0];
-      // The gradients are made here.
+      // This plan computes the gradients, not the product.
       const GradientUse none = GradientUse::none;
       product.input_gradients = {&none, 1};
       product.parameter_gradients = none;
@@ -78,7 +79,7 @@ class HeadPlan final : public LayerPlan {
                           .sums = first_weight_ > 1 ? args.parameter_gradients[1] : Destination{}},
                          scratch + activation_.scratch_bytes());
     if (!rectifies_) return;
-    // The sums are the gradient of its bias.
+    // The gradient of the first layer's bias was computed above, as `sums`.
     const std::array<Destination, 2> weight_alone = {args.parameter_gradients[0], Destination{}};
     BackwardArgs product = args;
     product.params = args.params.first(first_weight_);
@@ -90,9 +91,10 @@ class HeadPlan final : public LayerPlan {
     product_->backward(context, product);
   }
 
-  // Whether a loss may compute the head. The places of fields are known only in each call.
+  // Whether a loss may compute the head. It needs the address of x, and addresses of fields are known only in each
+  // call.
   bool can_leave_head(const ForwardArgs& args) const { return !activated_ && (rectifies_ || args.inputs[0]); }
-  // From now on forward() leaves it out. REQUIRES: can_leave_head().
+  // From now on forward() leaves out the head. REQUIRES: can_leave_head().
   Head leave_head(const ForwardArgs& args) {
     leaves_head_ = true;
     return head(args);
@@ -107,9 +109,10 @@ class HeadPlan final : public LayerPlan {
             .y = activation_.product(args)};
   }
 
-  // Places in `saved`: what the activation keeps, then x.
+  // `saved` holds the activation's values, then x.
   size_t x_at() const { return aligned_bytes(activation_.saved_bytes()); }
-  // Places in `scratch`: the activation's, that of the sums, the gradient of z, the product's.
+  // `scratch` holds, in this order: the activation's scratch, scratch for the sums, the gradient of z, the product's
+  // scratch.
   size_t dz_at() const { return activation_.scratch_bytes() + aligned_bytes(one_output_scratch(x_.spec())); }
   size_t product_at() const { return dz_at() + (rectifies_ ? x_.bytes() : 0); }
 
@@ -117,11 +120,11 @@ class HeadPlan final : public LayerPlan {
   ConstTensorView x_in(const void* saved) const { return x_.at(static_cast<const std::byte*>(saved) + x_at()); }
 
   bool rectifies_, bias_, activated_;
-  bool leaves_head_ = false;  // to a loss
+  bool leaves_head_ = false;  // a loss computes it
   OutputActivation activation_;
-  TensorView x_;                        // how it lies; no data
-  size_t first_weight_ = 0;             // of the head, among the parameters
-  std::unique_ptr<LayerPlan> product_;  // of the layer before; without one the head's own, forward alone
+  TensorView x_;                        // the layout of x; no data
+  size_t first_weight_ = 0;             // the index of the head's weight among the parameters
+  std::unique_ptr<LayerPlan> product_;  // of the layer before; without one, of the head, and only for forward
 };
 
 std::unique_ptr<LayerPlan> plan_dense(Context& context, const Dense& dense, const PlanArgs& args) {

@@ -26,7 +26,7 @@ struct AdamUpdate {
     const T v = beta2 * square[i] + gain2 * slope * slope;
     mean[i] = m;
     square[i] = v;
-    // A square root is correctly rounded everywhere.
+    // std::sqrt() is correctly rounded on every device.
     const T below = std::sqrt(v) * inverse_root.value() + epsilon;
     parameter[i] = (shrinks ? kept.value() : T(1)) * parameter[i] - rate.value() * m / below;
   }
@@ -45,7 +45,7 @@ int AdamOptimizer::scalar_count() const { return scalars_of(kNumbers); }
 
 void AdamOptimizer::scalars(uint64_t step, std::span<float> out) const {
   const double rate = options_.rate(step);
-  // The running means began at 0: what they lack of full ones.
+  // The running means began at 0, so they are too small by these factors.
   const double correction1 = 1 - math::power(options_.beta1, step + 1);
   const double correction2 = 1 - math::power(options_.beta2, step + 1);
   write_exact(rate / correction1, out, kRate);
