@@ -107,7 +107,7 @@ std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
   }
 }
 
-// Passes over checkpoints that check() refuses, like damaged ones.
+// Skips checkpoints that are damaged, or that check() refuses.
 std::optional<Checkpoint> FolderCheckpoints::newest(std::vector<std::string>& warnings) {
   return folder().newest(warnings, [this](const Checkpoint& one) { check(one); });
 }

@@ -1,5 +1,5 @@
-// Checkpoints: what a training does with its key `checkpoint`. It goes on from a checkpoint, and writes one whenever
-// one is due.
+// Checkpoints: handles the key `checkpoint` of a training. It goes on from a checkpoint, and writes one whenever one is
+// due.
 //
 //   const auto checkpoints = Checkpoints::make({.config = config, ..});
 //   if (auto report = checkpoints->resume("")) ...              // before the first step
@@ -41,7 +41,7 @@ struct CheckpointsArgs {
   TrainingStateArgs parts;
   // Gives the metadata of a saved model, with the whole configuration and the optimizer's counts.
   std::function<ModelMetadata()> metadata;
-  std::function<double()> loss;  // as reports give it; only called after a step
+  std::function<double()> loss;  // the loss as reports give it; only called after a step
   // Files that the input writes. They must be on the disk before a checkpoint that counts their lines.
   std::vector<std::string> written = {};
   CudaNeeds needs = {};  // of the model

@@ -32,7 +32,7 @@ namespace millrace {
 
 class Trace;
 
-// What a training reports while it runs; each report has its own callback.
+// The reports of a training while it runs; each has its own callback.
 struct StartReport {
   std::string device;
   int threads = 0;
@@ -57,8 +57,8 @@ struct StepReport {
   uint64_t groups = 0;  // launches of several steps at once (CUDA), since the start
 };
 
-// One step, after it has ended; `seconds` and `input` count from the start. Such a report costs next to nothing, but on
-// CUDA every step is then launched by itself.
+// A report of one step, after it has ended; `seconds` and `input` count from the start. It costs next to nothing, but
+// on CUDA every step is then launched by itself.
 struct BatchReport {
   int64_t step = 0;    // counted from 1
   int64_t rows = 0;    // of the batch
@@ -77,7 +77,7 @@ struct ValidationReport {
   double seconds = 0;
 };
 
-// How far a validation is that runs now.
+// The progress of a validation that runs now.
 struct ValidationProgress {
   int64_t step = 0;                 // the last one before the validation
   std::optional<double> done = {};  // the share of its rows, as InputSummary::share
@@ -88,7 +88,7 @@ struct ResumeReport {
   int64_t step = 0;  // the last one before the checkpoint
   std::string file;
   std::vector<std::string> warnings = {};  // about newer checkpoints that cannot be used
-  std::vector<std::string> notes = {};     // what is different now, and allowed
+  std::vector<std::string> notes = {};     // allowed differences from the saved training
 };
 
 // A checkpoint is on the disk, with everything up to `step`.
@@ -102,11 +102,11 @@ struct CheckpointSummary {
   int64_t written = 0;
   int64_t late = 0;  // fell due while another one was being written
   int64_t failed = 0;
-  std::string failure = {};  // why the last one that failed did; empty: none did
+  std::string failure = {};  // why the last failed one failed; empty: none failed
   std::string file = {};     // the newest one on the disk, also if the run went on from it
   uint64_t bytes = 0;        // of values in the last one
-  double copy_seconds = 0;   // for which steps waited, in all
-  double write_seconds = 0;  // meanwhile, on another thread
+  double copy_seconds = 0;   // time that steps waited for copies, in all
+  double write_seconds = 0;  // time for writing, on another thread
 };
 
 // The validation whose model is kept.
@@ -123,9 +123,9 @@ struct TrainResult {
   // skip).
   int64_t skipped_steps = 0;
   uint64_t rows = 0;
-  uint64_t epochs = 0;  // passes, up to the newest one with a row that was trained on, however far ahead the input is
+  uint64_t epochs = 0;  // the number of the newest pass with a row that was trained on, however far ahead the input is
   double seconds = 0;
-  int64_t last_batch = 0;  // its rows; 0 when there was none
+  int64_t last_batch = 0;  // its number of rows; 0 if there was none
   bool window = false;     // loss and metrics are over the last window (train.report_over), not only the last batch
   double loss = 0;         // NaN if there was no step, or no row that counts
   MetricValues metrics;
@@ -158,7 +158,7 @@ struct TrainCallbacks {
   std::function<void(const ValidationReport&)> on_validation = {};
   std::function<void(const ValidationProgress&)> on_validating = {};  // at most about ten times a second
   std::function<void(std::string_view)> on_log = {};                  // warnings, bad rows, lines of `print`
-  // If the training was resumed: after on_start and the warnings that a new one logs, too, before the notes.
+  // Called if the training was resumed: after on_start and the usual warnings, and before the notes.
   std::function<void(const ResumeReport&)> on_resume = {};
   std::function<void(const CheckpointReport&)> on_checkpoint = {};  // soon after it is on the disk
 };
@@ -168,9 +168,9 @@ struct Config;
 
 class MILLRACE_EXPORT Trainer {
  public:
-  // Reads, checks and builds; nothing runs yet. Throws every error that can be known before the first step; one of them
-  // is that the file of the key `save` cannot be written. `trace` is told what the training does and when; it must
-  // outlive the Trainer. See core/trace.h.
+  // Reads, checks and builds; nothing runs yet. Throws every error that can be known before the first step, for example
+  // that the file of the key `save` cannot be written. `trace` records what the training does and when; it must outlive
+  // the Trainer. See core/trace.h.
   static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {},
                            const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
   // The same for a YAML text; `name` stands for the file in messages.
@@ -199,7 +199,7 @@ class MILLRACE_EXPORT Trainer {
   const Config& config() const;
   Model& model();
   const InputGraph& input() const;
-  // What a validation reads; nullptr without the key `validation`.
+  // The input of a validation; nullptr without the key `validation`.
   const InputGraph* validation_input() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
@@ -207,16 +207,16 @@ class MILLRACE_EXPORT Trainer {
   // leaves out a fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
-  // With the key `checkpoint`: goes on from the newest checkpoint of its folder that is whole, or from `file`, when
-  // run() is called. Empty, with nothing changed, if `file` is empty and there is no checkpoint: run() then begins.
-  // Call it at most once, before run(). Throws ConfigError without the key, if another training uses the folder, and if
-  // the configuration differs in what may not differ (docs/checkpoints.md); DataError if no checkpoint can be used.
+  // With the key `checkpoint`: makes run() go on from the newest whole checkpoint of the key's folder, or from `file`.
+  // Returns nothing, and changes nothing, if `file` is empty and there is no checkpoint: run() then begins anew. Call
+  // it at most once, before run(). Throws ConfigError without the key, if another training uses the folder, and if the
+  // configuration differs in what may not differ (docs/checkpoints.md); DataError if no checkpoint can be used.
   std::optional<ResumeReport> resume(const std::string& file = {});
   // With the key `checkpoint`: run() writes one after the step that runs now, and goes on. Without the key it does
   // nothing. Any thread may call it, and callbacks may.
   void checkpoint() noexcept;
-  // A file to which the program appends while run() runs. Checkpoints record how long it is between two steps, and
-  // resume() cuts it to the length on record, so nothing is in it twice or missing. What was appended must have reached
+  // Names a file to which the program appends while run() runs. Checkpoints record its length between two steps, and
+  // resume() cuts it to the recorded length, so that no line is in it twice or missing. Appended text must have reached
   // the system (fflush) when a callback returns. Call it before resume().
   void appends_to(const std::string& path);
 
@@ -224,12 +224,12 @@ class MILLRACE_EXPORT Trainer {
   // the model if the key `save` is set. If it was stopped and the model is the one of its best validation, the model of
   // the last step is saved, too (TrainResult::saved_last). With the key `checkpoint` the state of the training is
   // written meanwhile, and at the end; without resume(), a folder that holds checkpoints is a ConfigError. Only once: a
-  // second call throws InternalError, also when the first one failed. When an error is thrown, the model is as the last
-  // finished step left it, and steps() says how many steps were finished.
+  // second call throws InternalError, also when the first one failed. After an error, the model is as the last finished
+  // step left it, and steps() is the number of finished steps.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
-  // After a run() that failed: gives the model the parameters of the best validation and says which one it was. Empty,
-  // with nothing changed, without validation.keep_best and if no validation had finite values.
+  // After a run() that failed: gives the model the parameters of the best validation, and returns that validation.
+  // Returns nothing, and changes nothing, without validation.keep_best or if no validation had finite values.
   std::optional<BestStep> put_back_best();
   // Ends run() after the step that runs now; with the key `checkpoint`, after the step whose batch is being made. A
   // validation that runs now is cut short and does not count, and no other validation follows. Callbacks may call it,
@@ -248,7 +248,7 @@ class MILLRACE_EXPORT Trainer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes what `trace` holds so far to a file (see core/trace.h), which appears whole or not at all. Throws IoError.
+// Writes the events of `trace` so far to a file (see core/trace.h), which appears whole or not at all. Throws IoError.
 MILLRACE_EXPORT void write_trace(const Trace& trace, const std::string& path);
 
 }  // namespace millrace

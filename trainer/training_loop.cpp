@@ -71,7 +71,7 @@ const RowBlock* TrainingLoop::next_batch() {
 }
 
 void TrainingLoop::train_on(const RowBlock& batch) {
-  // A window starts only when its first batch is there: without one, the result still reports the window before.
+  // A window starts only when its first batch is there. If no batch comes, the result still reports the window before.
   if (std::exchange(window_ended_, false)) args_.step.start_window();
   StepOutcome outcome = StepOutcome::trained;
   try {
@@ -82,7 +82,7 @@ void TrainingLoop::train_on(const RowBlock& batch) {
   } catch (RowError& error) {
     error.set_place(args_.delivery.place(batch.id(error.row)));
     throw;
-  } catch (...) {  // from a loss, a metric or an optimizer that is not ours, or for lack of memory
+  } catch (...) {  // thrown by a kind of a program or a plug-in, or for lack of memory
     std::rethrow_exception(as_error(std::current_exception(), "the step"));
   }
   take_outcome(outcome, &batch);
@@ -96,7 +96,7 @@ void TrainingLoop::train_on(const RowBlock& batch) {
   if (args_.validator) last_epoch_ = epoch_of(batch);
   rows_done_ += static_cast<uint64_t>(batch.size());
   if (callbacks_.on_batch) {
-    args_.step.model();  // launches what waits, as on_batch may look at the model
+    args_.step.model();  // launches the steps that wait, because on_batch may look at the model
     callbacks_.on_batch({.step = steps_done_,
                          .rows = batch.size(),
                          .queued = args_.delivery.queued(),
@@ -106,9 +106,9 @@ void TrainingLoop::train_on(const RowBlock& batch) {
   const bool report_now = steps_done_ % args_.config.train.log_every == 0, log_now = callbacks_.on_step && report_now;
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks_.on_progress && now - progress_shown_ >= kProgressInterval;
-  // On any other device than the CPU, looking costs a wait.
+  // On a device, looking waits for the device.
   if (log_now || show_now || args_.context.device().is_cpu()) look(&batch, report_now);
-  // Also without on_step: callbacks must not change what the result says.
+  // Done also without on_step, because callbacks must not change the result.
   if (report_now) window_ended_ = true;
   if (!log_now && !show_now) return;
   const TraceRange range(trace_, "step", "report");
@@ -132,14 +132,14 @@ void TrainingLoop::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   if (outcome == StepOutcome::gradient_not_finite && args_.config.train.accumulate > 1) batch = nullptr;
   const DataError error = not_finite(outcome, number, batch);
   if (args_.config.train.on_nonfinite == OnNonfinite::fail) throw error;
-  // A training that went astray skips every step.
+  // A training that diverged may skip every step, so few skips are reported.
   if (skips_told_ == kSkipsTold) return;
   ++skips_told_;
   log(cat("warning: skipped ", error.what()));
   if (skips_told_ == kSkipsTold) log("warning: further skipped steps are counted, but not reported");
 }
 
-// Looks for what is not finite, and tells of it once. `batch` is the last one, or null if its rows are gone.
+// Looks for values that are not finite, and reports them once. `batch` is the last batch, or null if its rows are gone.
 void TrainingLoop::look(const RowBlock* batch, bool at_optimizer) {
   const OnNonfinite rule = args_.config.train.on_nonfinite;
   if (rule == OnNonfinite::off || warned_of_nonfinite_) return;
@@ -149,7 +149,7 @@ void TrainingLoop::look(const RowBlock* batch, bool at_optimizer) {
     found = StepOutcome::optimizer_not_finite;
   if (found == StepOutcome::trained) return;
   warned_of_nonfinite_ = true;
-  // Neither a device nor an optimizer is asked after each batch: the state may be like this since an earlier one.
+  // Devices and optimizers are not checked after every batch, so an earlier batch may be the cause.
   const bool is_of_batch = found == StepOutcome::loss_not_finite ||
                            (found == StepOutcome::state_not_finite && args_.context.device().is_cpu());
   const DataError error = not_finite(found, steps_done_, is_of_batch ? batch : nullptr);
@@ -157,7 +157,7 @@ void TrainingLoop::look(const RowBlock* batch, bool at_optimizer) {
   log(cat("warning: ", error.what()));
 }
 
-// `batch` is the one of step `number`, or null if its rows are gone or say nothing.
+// `batch` is the batch of step `number`, or null if its rows are gone, or cannot explain the error.
 DataError TrainingLoop::not_finite(StepOutcome what, int64_t number, const RowBlock* batch) const {
   std::vector<std::string> fields;
   for (const NamedSpec& field : args_.step.model().fields()) fields.push_back(field.name);
@@ -204,13 +204,13 @@ std::optional<double> TrainingLoop::done() const {
 void TrainingLoop::validate() {
   const Clock::time_point before = Clock::now();
   const TraceRange range(trace_, "step", "validation", before);
-  args_.step.model();  // launches what waits, as the validator looks at the model
+  args_.step.model();  // launches the steps that wait, because the validator looks at the model
   const auto report = args_.validator->run(steps_done_, last_epoch_, callbacks_.on_validating);
   validated_updates_ = args_.step.updates();
   if (report && callbacks_.on_validation) callbacks_.on_validation(*report);
   const Clock::duration took = Clock::now() - before;
   validating_ += took;
-  window_began_ += took;  // the rates in reports leave validations out
+  window_began_ += took;  // rates in reports do not include validations
 }
 
 // Validates after the last step, or after the update that followed it, unless that was done; then puts back the best
@@ -243,7 +243,7 @@ TrainResult TrainingLoop::result(std::string reason) {
   if (last_batch_ > 0) out.metrics = args_.step.metrics();
   out.weights = weights_hash(args_.step.model(), args_.context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited_).count() / out.seconds : 0;
-  args_.delivery.stop();  // nobody needs the batches that are being made
+  args_.delivery.stop();  // batches that are being made are not needed
   out.input = args_.delivery.summary();
   out.delivery = args_.delivery.statistics();
   out.device = args_.context.device().text();
@@ -253,7 +253,7 @@ TrainResult TrainingLoop::result(std::string reason) {
   return out;
 }
 
-// Trains to the end. The result says what ended it.
+// Trains to the end, and returns the reason why it ended.
 std::string TrainingLoop::train() {
   for (;;) {
     if (validation_is_due()) validate();
@@ -272,7 +272,7 @@ std::string TrainingLoop::train() {
   }
 }
 
-// Empty if another step follows.
+// The reason to end now; empty if another step follows.
 std::string TrainingLoop::reason_to_end() const {
   if (args_.config.train.steps && steps_done_ >= *args_.config.train.steps) return "steps";
   if (args_.validator && args_.validator->gave_up()) return "no improvement";
@@ -322,7 +322,7 @@ void TrainingLoop::stop() noexcept {
 }
 
 void TrainingLoop::log(std::string_view text) const {
-  // It may be called in the middle of the input, whose ops would seem to have thrown what it throws.
+  // An op of the input may call this. Without attributed(), an exception of on_log would seem to come from the op.
   if (callbacks_.on_log) attributed("on_log", {}, [&] { callbacks_.on_log(text); });
 }
 

@@ -48,7 +48,7 @@ class TrainingLoop final : public TrainingPart {
   // Trains to the end. Fills in everything of the result except `saved`. Only once: a second
   // call throws InternalError, also when the first one failed.
   TrainResult run(const TrainCallbacks& callbacks);
-  // Throws what a second run() throws.
+  // Throws the error of a second run().
   void require_first_run() const;
   int64_t steps() const { return steps_done_; }
   // Ends run() after the step that runs now, or in the middle of a validation. Idempotent.
@@ -84,8 +84,8 @@ class TrainingLoop final : public TrainingPart {
   const TrainingLoopArgs args_;
   Trace* const trace_;  // may be null
   std::atomic<bool> stopping_{false};
-  // See TrainingLoopArgs::at_border. stop() sets stopping_ and then reads this one, the loop sets this one and then
-  // reads stopping_. So stop() leaves the input alone, or the loop asks for no batch that could be cut off.
+  // See TrainingLoopArgs::at_border. stop() sets stopping_ and then reads this flag; the loop sets this flag and then
+  // reads stopping_. So either stop() does not cut off the input, or the loop does not ask for another batch.
   std::atomic<bool> may_cut_input_{true};
 
   bool begun_ = false;

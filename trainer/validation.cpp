@@ -37,7 +37,7 @@ InputGraph Validation::build() const {
   return pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file);
 }
 
-// A file that was there before the first step and is gone now is a failure of the run.
+// If a file was there before the first step and is gone now, the run failed, so that is an IoError.
 InputGraph Validation::build_again() const {
   try {
     return build();
@@ -127,7 +127,7 @@ void Validation::judge(ValidationReport& report) {
   for (const auto& [name, metric] : report.metrics) {
     if (name == watched) value = metric;
   }
-  // A model whose loss is NaN or infinite is no good, even if its metric is finite.
+  // A model whose loss is NaN or infinite cannot be the best, even if its metric is finite.
   const bool usable = std::isfinite(report.loss) && std::isfinite(value);
   report.best = usable && (!best_ || (options_.more_is_better() ? value > best_->value : value < best_->value));
   without_improvement_ = report.best ? 0 : without_improvement_ + 1;

@@ -1,4 +1,4 @@
-// Validation: what a training does with its key `validation`: reads the validation's rows, judges the model by them and
+// Validation: handles the key `validation` of a training: reads the validation's rows, judges the model by them and
 // remembers the best model.
 //
 //   Validation validation({.config = config, ..});
@@ -32,7 +32,7 @@
 
 namespace millrace {
 
-// The time from one report of progress to the next, at least.
+// The least time between two reports of progress.
 inline constexpr std::chrono::milliseconds kProgressInterval{100};
 
 struct ValidationArgs {
@@ -51,16 +51,16 @@ class Validation final : public TrainingPart {
   Validation(const Validation&) = delete;
   Validation& operator=(const Validation&) = delete;
 
-  // What run() reads, as it was when the Validation was made.
+  // The input of run(), as it was when the Validation was made.
   const InputGraph& input() const { return graph_; }
-  // Which ops a pass leaves out of the list, and what the graph warns about.
+  // Which ops of the list a pass leaves out, and the graph's warnings.
   const std::vector<std::string>& warnings() const { return warnings_; }
   uint64_t memory_bound();
 
   // Makes what the first run() needs, ahead of time.
   void prepare() { plan_->prepare(graph_.output().batch_size); }
-  // Reads every row again; says meanwhile how far it is. Empty if it was stopped: then it does not count. Throws what a
-  // training throws about its data.
+  // Reads every row again, and reports its progress to `tell`. Returns nothing if it was stopped: then it does not
+  // count. Throws the same errors about data as a training.
   using Tell = std::function<void(const ValidationProgress&)>;
   std::optional<ValidationReport> run(int64_t step, uint64_t epoch, const Tell& tell = {});
   // The step of the last run(), or -1.
@@ -69,8 +69,8 @@ class Validation final : public TrainingPart {
   bool gave_up() const { return options_.patience && without_improvement_ >= *options_.patience; }
   // With keep_best: whether a validation had finite values.
   bool has_best() const { return best_ && best_model_; }
-  // With keep_best: gives the model the parameters and states of the best validation and says which one it was. Empty,
-  // with nothing changed, when no validation had finite values.
+  // With keep_best: gives the model the parameters and states of the best validation, and returns that validation.
+  // Returns nothing, and changes nothing, if no validation had finite values.
   std::optional<BestStep> put_back_best();
 
   // As a TrainingPart it lists the best model, if there is one, as "best/<parameter or state>".
@@ -79,7 +79,7 @@ class Validation final : public TrainingPart {
   void list(std::vector<NamedTensor>& out) override;
   size_t most_bytes() const override { return best_model_ ? best_model_->bytes() : 0; }
 
-  // Makes run() return soon, also one that comes later. Idempotent.
+  // Makes run() return soon, also a later call of run(). Idempotent.
   void stop() noexcept;
 
  private:
@@ -105,7 +105,8 @@ class Validation final : public TrainingPart {
   Mutex mutex_;
   bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
   Pipeline* running_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  // How many threads are inside running_->cancel(): it calls ops, so no lock is held, but the pipeline stays.
+  // How many threads are inside running_->cancel(). It calls ops, so no lock is held; the pipeline stays until they are
+  // done.
   int cancelling_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::condition_variable cancelled_;
 };

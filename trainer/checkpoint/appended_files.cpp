@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kBytes = "bytes";
 
-// Empty unless it is a regular file. A file that is not there has `missing` bytes.
+// The size of a regular file; `missing` if there is no file; empty for anything else.
 std::optional<uint64_t> bytes_of_file(const std::string& path, std::optional<uint64_t> missing = {}) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return errno == ENOENT ? missing : std::nullopt;

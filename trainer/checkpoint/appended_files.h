@@ -20,9 +20,9 @@ namespace millrace {
 class AppendedFiles {
  public:
   void add(const std::string& path);
-  // Those that are regular files now.
+  // The paths that are regular files now.
   std::vector<std::string> present() const;
-  // Also records those that are not there yet.
+  // Also records files that are not there yet.
   void record(State& state) const;
   // Throws DataError if a file is shorter than it was, since lines are lost then. A file that is gone begins anew.
   void check(const State& state) const;
@@ -30,7 +30,7 @@ class AppendedFiles {
   void cut(const State& state) const;
 
  private:
-  std::vector<std::string> paths_;  // whole_path()
+  std::vector<std::string> paths_;  // made by whole_path()
 };
 
 }  // namespace millrace

@@ -85,7 +85,7 @@ void write_checkpoint(const std::string& path, const CheckpointParts& parts, Fil
     file.declare(tensor.name, tensor.values.spec());
     values.push_back(bytes_of(tensor.values));
   }
-  // Last: its length may be odd, which would leave later tensors unaligned.
+  // This comes last: its length may be odd, which would leave later tensors unaligned.
   file.declare(kNumbersName, {{static_cast<int64_t>(numbers.size())}, DType::u8});
   values.emplace_back(numbers);
 

@@ -35,8 +35,8 @@ struct CheckpointTensor {
 
 struct CheckpointParts {
   uint64_t step = 0;
-  ModelMetadata metadata;                 // saved_metadata()
-  std::vector<CheckpointTensor> tensors;  // the model's, then the training's, without "state"
+  ModelMetadata metadata;                 // made by saved_metadata()
+  std::vector<CheckpointTensor> tensors;  // the model's tensors, then the training's, without "state"
   State numbers;
   Fingerprint fingerprint;
   std::optional<double> loss = {};  // as reports give it; absent before the first step

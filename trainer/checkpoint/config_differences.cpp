@@ -248,7 +248,7 @@ class ConfigComparison {
   const OptionInfo undeclared_;
   std::vector<Difference> refused_;
   std::vector<std::string> notes_;
-  std::optional<size_t> lengthened_;                        // index of the first note about a longer training
+  std::optional<size_t> lengthened_;                        // the index of the first note about a longer training
   std::vector<std::pair<std::string, int64_t>> schedules_;  // keys, and the updates after which each schedule ends
 };
 

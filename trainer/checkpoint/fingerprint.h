@@ -12,8 +12,8 @@
 namespace millrace {
 
 struct Fingerprint {
-  std::string version;    // of Millrace: "0.2.0"
-  std::string compiler;   // of the build: "g++ 12.2.0"
+  std::string version;    // Millrace's version: "0.2.0"
+  std::string compiler;   // the compiler of the build: "g++ 12.2.0"
   std::string libraries;  // "oneDNN 2.6.3"
   std::string processor;  // with the instruction sets: "AMD EPYC 7B13 64-Core Processor (avx2 fma)"
   std::string device;     // "cpu", "NVIDIA H100 80GB HBM3"

@@ -22,8 +22,8 @@ namespace millrace {
 namespace {
 
 constexpr const char* kLockName = "checkpoint.lock";
-constexpr int kEndingMs = 30000;  // for a process that was killed
-constexpr int kMomentMs = 200;    // for one that shows no sign of it
+constexpr int kEndingMs = 30000;  // wait for a process that was killed
+constexpr int kMomentMs = 200;    // wait for any other process
 
 // Returns 0 if the lock was taken, else the errno of the failure.
 int take_lock(const Descriptor& file) {
@@ -56,7 +56,7 @@ std::optional<pid_t> process_here(const std::string& holder) {
   return process;
 }
 
-// Whether the process was killed, and maybe gives its memory back already.
+// Whether the process was killed. It may be giving back its memory already.
 bool is_ending(pid_t process) {
   constexpr uint64_t kKill = uint64_t{1} << (SIGKILL - 1);
   std::ifstream status(cat("/proc/", process, "/status"));

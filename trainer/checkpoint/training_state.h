@@ -26,7 +26,7 @@
 namespace millrace {
 
 struct TrainingStateArgs {
-  Context& context;  // of the tensors
+  Context& context;  // where the tensors lie
   TrainingPart& step;
   TrainingPart& loop;
   Delivery& delivery;                  // made with DeliveryArgs::saves

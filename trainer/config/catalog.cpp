@@ -33,7 +33,7 @@ ConfigError cannot_load(const Place& place, std::string_view reason, std::string
   return ConfigError(cat("the plug-in cannot be loaded: ", reason), place, hint);
 }
 
-// The loader does not check that the file is long enough: if it is not, the process ends with SIGBUS.
+// The loader does not check this: if the file is too short, the process ends with SIGBUS.
 void check_segments(const std::string& bytes, const Place& place) {
   constexpr const char* kHint = "copy or build it again";
   ElfW(Ehdr) header;
@@ -56,7 +56,7 @@ void check_description(const std::string& bytes, const Place& place) {
   constexpr std::string_view kElf =
       "\x7f"
       "ELF";
-  // The library's own code holds the mark, too; only in a plug-in is it followed by a version.
+  // The library's own code holds the mark, too, but a version follows it only in a plug-in.
   size_t mark = bytes.starts_with(kElf) ? bytes.find(kMark) : bytes.npos;
   const auto is_digit = [&](size_t at) { return at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9'; };
   while (mark != bytes.npos && !is_digit(mark + kMark.size())) mark = bytes.find(kMark, mark + 1);
@@ -91,7 +91,7 @@ void load_plugin(const std::string& path, Catalog& catalog) {
     check_description(bytes, place);
     check_segments(bytes, place);
   }
-  // The loader would look for a name without a slash in other folders.
+  // Without a slash, the loader would look for the name in other folders.
   const std::string file = path.find('/') == path.npos ? "./" + path : path;
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

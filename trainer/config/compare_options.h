@@ -16,7 +16,7 @@ namespace millrace {
 struct MILLRACE_EXPORT CompareItem {
   DeliveryOptions delivery;
   std::optional<int64_t> batch_size;  // absent: the configuration's own
-  std::string name;                   // how it is called; empty: its kind, with the size of its batches
+  std::string name;                   // its name; empty: its kind, with the size of its batches
 
   void declare(OptionReader& o);
 };

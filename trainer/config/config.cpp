@@ -80,7 +80,7 @@ struct OptionType<ThreadCount> {
 
 namespace {
 
-// The top level.
+// The top-level keys.
 struct ConfigOptions {
   int64_t seed = 0;
   DeviceName device;
@@ -156,7 +156,7 @@ void check_required(const Spec& spec, ConfigUse use) {
   }
 }
 
-// Reads what names kinds, and the validation, which names a metric.
+// Reads the keys that name kinds, and `validation`, which names a metric.
 void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Config& config) {
   const auto read = [&](const char* key, const Spec& written, auto& out, const auto& known, const auto& reader) {
     if (written.is_null()) return;
@@ -184,7 +184,7 @@ void TrainOptions::declare(OptionReader& o) {
   o.optional("accumulate", accumulate, {.min = 1},
              "batches that make one update, as if they were one batch; only batch_norm sees each by itself; batches "
              "left over at the end make one, too");
-  const Range limit{.min = 1e-30};  // not 0 as a float either
+  const Range limit{.min = 1e-30};  // does not become 0 as a float
   o.optional("clip_norm", clip_norm, limit,
              "the largest norm of all gradients together; larger ones are scaled down to it, after clip_value");
   o.optional("clip_value", clip_value, limit, "the largest absolute value of a gradient");

@@ -30,9 +30,9 @@
 
 namespace millrace {
 
-// What to do about a loss, a gradient or a state of a layer that is not finite. `warn` looks at loss and states when
-// the host has the loss anyway: in every step on the CPU, else when it is reported, and at the end. `fail` and `skip`
-// look at all three in every step.
+// How to treat a loss, a gradient or a state of a layer that is not finite. `warn` looks at loss and states when the
+// host has the loss anyway: in every step on the CPU, else when it is reported, and at the end. `fail` and `skip` look
+// at all three in every step.
 enum class OnNonfinite : uint8_t { warn, fail, skip, off };
 
 template <>
@@ -64,7 +64,7 @@ struct MILLRACE_EXPORT TrainOptions {
   std::optional<double> clip_norm, clip_value;
   OnNonfinite on_nonfinite = OnNonfinite::warn;
 
-  // As StepArgs::window_batches.
+  // For StepArgs::window_batches.
   int64_t window_batches() const { return report_over == ReportOver::window ? log_every : 0; }
   bool checks_gradients() const { return on_nonfinite == OnNonfinite::fail || on_nonfinite == OnNonfinite::skip; }
   GradientOptions gradients() const {
@@ -124,7 +124,7 @@ struct MILLRACE_EXPORT Config {
   Spec written;  // the configuration as it was given
 };
 
-// What a configuration is read for, which decides which keys must be there.
+// The purpose for which a configuration is read. It decides which keys are required.
 enum class ConfigUse {
   training,  // input, model, loss and optimizer
   input,     // input; the others are checked if they are there

@@ -41,7 +41,7 @@ struct Made {
   Spec resolved;  // every option of the kind, then the keys of the node itself
 };
 
-// Makes the object that `node` names. `Keys` are read and taken away from the kind's own options.
+// Makes the object that `node` names. `Keys` are read, and removed from the kind's own options.
 template <class Keys, class Base>
 Made<Keys, Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what) {
   KindAndOptions wanted = registry.read(node, what);

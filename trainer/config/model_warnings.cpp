@@ -8,7 +8,7 @@ namespace millrace {
 
 namespace {
 
-// The value of the key that a kind uses as `use`; nullptr if there is none. `item`: the kind with all its options.
+// The value of the kind's key whose use is `use`; nullptr if there is none. `item`: the kind with all its options.
 template <class Base>
 const Spec* value_of(const Registry<Base>& kinds, const KindAndOptions& item, OptionUse use) {
   for (const OptionInfo& info : kinds.options_of(item.kind, item.options)) {
@@ -28,7 +28,7 @@ void warn_of_loss(const Config& config, const LayerCatalog& kinds, std::vector<s
                          " takes what comes before it and applies ", function, " itself: leave it out"));
 }
 
-// For a hint: the kinds of metrics that take logits, or else numbers, need no options, and fit the model and its label.
+// A hint with the kinds of metrics that take logits (else numbers), need no options, and fit the model and its label.
 std::string metrics_of(const MetricRegistry& metrics, bool logits, const ModelFacts& facts) {
   std::vector<std::string> out;
   for (const auto& [kind, entry] : metrics.entries()) {
@@ -69,7 +69,7 @@ void warn_of_metrics(const Config& config, const LayerCatalog& kinds, const Mode
   }
 }
 
-// A pattern with a typo would let every parameter decay.
+// Warns of patterns that match nothing: because of a typo, every parameter would decay.
 void warn_of_patterns(const Config& config, const LayerCatalog& kinds, std::span<const Parameter> parameters,
                       std::vector<std::string>& warnings) {
   const Spec* optimizer = config.resolved.find("optimizer");

@@ -14,7 +14,7 @@ namespace millrace {
 
 namespace {
 
-// Of a setting, in messages.
+// The most bytes of a setting in a message.
 constexpr size_t kShownBytes = 200;
 
 // One step of a path: `.key` or `[index]`.
@@ -28,7 +28,7 @@ std::vector<Segment> parse_path(std::string_view path, const Place& where) {
                               where);
   std::vector<Segment> segments;
   while (!path.empty() || segments.empty()) {
-    // The depth of a configuration. Each step writes the names of all steps before it, so many steps would take long.
+    // No configuration is deeper. Each step writes the names of all steps before it, so many steps would take long.
     if (segments.size() == kMaxYamlDepth)
       throw ConfigError(cat("the path has more than ", kMaxYamlDepth, " steps"), where);
     if (path.starts_with('[')) {
@@ -92,7 +92,7 @@ class Walker {
  public:
   Walker(Place where, const Catalog& catalog) : where_(std::move(where)), catalog_(catalog) {}
 
-  // The node that `segment` leads to from `node`; made when it is absent.
+  // The node that `segment` leads to from `node`; made if it is absent.
   Spec& step(Spec& node, const Segment& segment, bool is_last) {
     parent_ = nullptr;
     const bool is_item = std::exchange(at_item_, segment.index.has_value());
@@ -163,8 +163,8 @@ class Walker {
     return *list.item(index);
   }
 
-  // The options of the only item of that kind or name, or the item itself if it names no kind. A given name wins over
-  // kinds.
+  // The options of the only item of that kind or name, or the item itself if it names no kind. A given name comes
+  // before kinds.
   Spec& item_called(Spec& list, const std::string& wanted) {
     const std::vector<std::string> names = item_names(list);
     std::vector<size_t> given, found;
@@ -195,7 +195,7 @@ class Walker {
     return names.empty() ? std::string() : cat("its items are ", join(names));
   }
 
-  // `loss` and `optimizer` hold one kind; another name is a slip rather than a second kind.
+  // `loss` and `optimizer` hold one kind, so another name is probably a typo.
   Spec& kind_of_node(Spec& node, const std::string& wanted, bool is_last) {
     const std::string kind = kind_of(node);
     if (kind.empty()) return key_of(node, wanted);
@@ -224,13 +224,14 @@ void apply_override(Spec& config, std::string_view setting, const Catalog& catal
     throw ConfigError("expected path=value, got no =", where, "write for example train.steps=100");
   }
   const std::string_view text = setting.substr(equals + 1);
-  // In YAML, a - without more is a list of nothing; here it means standard input.
+  // In YAML, a lone - is a list with one empty item; here it means standard input.
   Spec value = text == "-" ? Spec::scalar("-", true, where) : parse_yaml_value(text, where);
   Spec* node = &config;
   Walker walker(where, catalog);
   const std::vector<Segment> path = parse_path(setting.substr(0, equals), where);
   for (const Segment& segment : path) node = &walker.step(*node, segment, &segment == &path.back());
-  // Nothing after the = is more likely a slip, such as an empty variable of the shell: it takes no key away.
+  // If nothing follows the =, that is probably a mistake, such as an empty variable of the shell. So only a written
+  // null removes the key.
   if (value.is_null() && !text.empty() && walker.parent() != nullptr) {
     walker.parent()->erase(path.back().key);
     return;
@@ -246,7 +247,7 @@ void apply_overrides(Spec& config, std::span<const std::string> settings, const 
 
 namespace {
 
-// Equal for equal nodes, wherever they were written.
+// Appends a text that is equal for equal nodes, wherever they were written.
 void append_text(std::string& out, const Spec& node) {
   if (node.is_scalar()) out += cat(node.quoted() ? 'q' : 's', node.as_string().size(), ':', node.as_string());
   if (node.is_list()) {
@@ -271,7 +272,7 @@ std::string text_of(const Spec& node) {
   return out;
 }
 
-// Absent if the configuration is wrong.
+// The heeded part as a text; absent if the configuration is wrong.
 std::optional<std::string> heeded_text(const Spec& config, const Heeded& heeded) {
   try {
     return text_of(heeded.of(config));

@@ -22,20 +22,20 @@
 
 namespace millrace {
 
-// Throws ConfigError with the override as its place; nearest names are in the hint. An unknown key is set all the same:
-// read_config() then rejects it at that place. `catalog` has the kinds that the configuration may name.
+// Throws ConfigError with the override as its place; nearest names are in the hint. Sets unknown keys, too:
+// read_config() rejects them later, at that place. `catalog` has the kinds that the configuration may name.
 void apply_override(Spec& config, std::string_view setting, const Catalog& catalog = Catalog::builtin());
 void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog = Catalog::builtin());
 
-// What its user makes of a configuration.
+// The part of a configuration that a command uses.
 struct Heeded {
-  // What the user heeds of it, in any form that two configurations can be compared by. It may throw an Error: the
-  // configuration may be wrong before all settings are there. A setting that makes it so, or mends it, counts as
-  // heeded. Empty: all of it is heeded, and nothing is compared.
+  // Returns the part that is heeded, in any form that can be compared. It may throw an Error, because the configuration
+  // may be wrong before all settings are applied. A setting that makes it wrong, or mends it, counts as heeded. Empty:
+  // everything is heeded, and nothing is compared.
   std::function<Spec(const Spec& config)> of = {};
   std::string_view hint = {};  // what to do instead of a setting that is not heeded
 };
-// The same, but a setting that changes the configuration and nothing of what is heeded is a ConfigError.
+// The same, but throws ConfigError for a setting that changes the configuration, but not the part that is heeded.
 void apply_overrides(Spec& config, std::span<const std::string> settings, const Catalog& catalog, const Heeded& heeded);
 
 // A map with the values that `config` has for these keys.

@@ -14,7 +14,7 @@ namespace {
 using Is = OptionForm::Is;
 using Forms = std::vector<OptionForm>;
 
-// The forms of what lies below a value of these forms: under the key `name`, or at a position.
+// The forms of a value inside a value of `forms`: under the key `name`, or at a position.
 Forms below(const Forms& forms, std::string_view name, bool position, const Catalog& catalog) {
   Forms out;
   const auto add = [&out](const Forms& more) { out.insert(out.end(), more.begin(), more.end()); };

@@ -1,5 +1,5 @@
-// The configuration's key `validation`: which rows, never trained on, a model is judged by, how often, and what follows
-// from the result.
+// The configuration's key `validation`: the rows by which a model is judged, on which it is never trained; how often;
+// and what follows from the result.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@ namespace millrace {
 
 namespace {
 
-// How many batches stay for a reader that is behind. Eight small ones, in the types that are read, take at most 16 MiB
-// on the host, and as much on the device for each batch size, or more if the model's type is larger.
+// How many batches stay for a reader that is late. Eight small ones take at most 16 MiB on the host, in the types that
+// are read. For each batch size they take as much on the device, or more if the model's type is larger.
 constexpr int64_t kKept = 3, kSmallKept = 8;
 constexpr size_t kSmallBatchBytes = size_t{2} << 20;
 

@@ -1,4 +1,5 @@
-// BatchSource: a pipeline on the thread of the step, with batches of its own: what native, feed and constant share.
+// BatchSource: a pipeline on the thread of the step, with batches of its own. It is the base of native, feed and
+// constant.
 #pragma once
 
 #include <iterator>
@@ -37,14 +38,15 @@ class BatchSource : public Delivery {
   size_t newest_ = 0;
 };
 
-// For how many calls of next() a batch stays, so that `reader` can read it while others are made: more if batches are
-// small, because a device is soon done with each.
+// For how many calls of next() a batch stays, so that `reader` can read it while others are made. Small batches stay
+// longer, because a device finishes each of them quickly.
 int64_t kept_for(Device reader, const Port& batches);
 
-// What save() throws if the delivery was made without DeliveryArgs::saves.
+// The error of save() if the delivery was made without DeliveryArgs::saves.
 InternalError made_without_saves();
 
-// Makes `to` hold the rows of `from`, of an equal spec; returns the nanoseconds that it took. `trace` may be null.
+// Copies the rows of `from` to `to`, which has an equal spec; returns the nanoseconds that it took. `trace` may be
+// null.
 uint64_t copy_batch(const RowBlock& from, RowBlock& to, Trace* trace = nullptr);
 
 }  // namespace millrace

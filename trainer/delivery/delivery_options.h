@@ -34,7 +34,7 @@ struct MILLRACE_EXPORT DeliveryOptions {
   static constexpr int64_t kCapacity = 5;
 
   DeliveryKind kind = DeliveryKind::automatic;
-  // Of `queue` and `staging`: batches that may wait (absent: kCapacity), and tasks that may decode for them at once
+  // For `queue` and `staging`: how many batches may wait (absent: kCapacity), and how many tasks may decode at once
   // (absent: as the ops say).
   std::optional<int64_t> capacity = {}, threads = {};
 

@@ -1,5 +1,5 @@
-// feed: what a program does that makes batches itself and hands them to the step. All ops run on the thread of the
-// step, before it; the batch is copied, because it lies in memory that the step does not know.
+// feed: works like a program that makes batches itself and hands them to the step. All ops run on the thread of the
+// step, before the step. The batch is copied, because it lies in memory that the step does not know.
 #include <utility>
 
 #include "millrace/trainer/delivery/batch_source.h"

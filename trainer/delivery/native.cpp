@@ -1,4 +1,4 @@
-// native: nothing lies between the graph and the step except the batches, which the graph writes and the step reads.
+// native: the graph writes batches, and the step reads them from the same memory.
 #include <utility>
 
 #include "millrace/trainer/delivery/batch_source.h"

@@ -1,4 +1,4 @@
-// Files in use: what a run must not write over: its configuration, its data, what its ops write, and the program
+// Files in use: a run must not write over its configuration, its data, the files that its ops write, or the program
 // itself.
 #pragma once
 
@@ -16,7 +16,7 @@ bool same_file(const std::string& path, const std::string& other);
 // count.
 std::string first_shared(std::span<const std::string> others, std::span<const std::string> paths);
 
-// What is lost when `path` is written: `would overwrite "d/a.csv", which this run reads`; empty when nothing is.
+// Says what would be lost if `path` were written: `would overwrite "d/a.csv", which this run reads`; empty if nothing.
 // `config` is the path of the configuration.
 std::string would_overwrite(const std::string& path, const InputFiles& files, const std::string& config);
 

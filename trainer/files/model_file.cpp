@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little, "model files hold this
 
 namespace {
 
-// Reads and checks; every fault is a DataError placed at the file.
+// Reads a file and checks it. Every fault is a DataError placed at the file.
 class Reader {
  public:
   Reader(const std::string& path, const ModelReadArgs& args)
@@ -64,7 +64,7 @@ class Reader {
     }
   }
 
-  // The header; value_bytes() is known afterwards.
+  // Reads the header; afterwards value_bytes() is known.
   std::string header() {
     uint64_t length = 0;
     if (size_ < kModelLengthBytes) throw faults_.error(cat("expected at least 8 bytes, got ", size_));

@@ -123,7 +123,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // Throws for a value that does not belong here. `text` is how messages call it.
+  // Throws for a value that does not belong here. Messages call it `text`.
   bool other(std::string_view text) const {
     switch (in_) {
       case In::header: throw name_ == "__metadata__" ? faults_.error("__metadata__ is not an object") : bad(kExpected);
@@ -206,8 +206,7 @@ ModelHeader read_model_header(const std::string& text, uint64_t most_bytes, cons
   return out;
 }
 
-// This is written by hand, since the destructor of the JSON library's values needs memory, and ends the process if
-// there is none.
+// The JSON library is not used here: the destructor of its values needs memory, and ends the process if there is none.
 std::string model_header(const ModelMetadata& metadata, const std::vector<ModelFile::Entry>& entries) {
   std::string facts;
   for (const auto& [key, value] : metadata) {

@@ -182,7 +182,7 @@ RowSpec read_row_spec(std::string_view text, const std::string& name) {
   for (const Spec& item : list.items()) {
     FieldSpec field = field_of(read_options<FieldText>(item), item);
     if (rows.find(field.name) >= 0) throw item.error(cat("the field ", quote(field.name), " is listed twice"));
-    bytes = add_bytes(bytes, field.row_bytes());  // throws if they cannot be counted
+    bytes = add_bytes(bytes, field.row_bytes());  // throws if the bytes cannot be counted
     rows.fields.push_back(std::move(field));
   }
   return rows;
@@ -243,7 +243,7 @@ bool is_of_training(std::string_view tensor) {
 
 void check_format(const ModelFile& file) {
   const auto found = file.metadata().find(std::string(kSealFormatKey)), format = file.metadata().find("format");
-  if (format == file.metadata().end() || format->second != "millrace") return;  // of another program
+  if (format == file.metadata().end() || format->second != "millrace") return;  // another program made it
   if (found == file.metadata().end() || found->second == kCheckpointFormat) return;
   const auto writer = file.metadata().find(kVersionKey);
   throw ConfigError(cat("a checkpoint of format ", quote(found->second), ", and version ", version(), " reads format ",

@@ -17,13 +17,13 @@ namespace millrace {
 // SHA-256 over the parameters in model order, as little-endian float32: equal hashes mean equal models.
 std::string weights_hash(const Model& model, Context& context);
 
-// What the rows of a training look like, as a YAML list: "- {name: features, type: float32, shape: [4]}". Throws
-// ConfigError for a name that is not UTF-8.
+// The spec of a training's rows as a YAML list: "- {name: features, type: float32, shape: [4]}". Throws ConfigError for
+// a name that is not UTF-8.
 std::string row_spec_text(const RowSpec& rows);
-// What row_spec_text() wrote. The text may come from anywhere. Throws ConfigError placed in `name`.
+// Reads the text of row_spec_text(), which may come from anywhere. Throws ConfigError placed in `name`.
 RowSpec read_row_spec(std::string_view text, const std::string& name);
 
-// What an optimizer kept besides the parameters.
+// The state that an optimizer keeps besides the parameters.
 struct OptimizerState {
   std::string kind;  // "adam"
   uint64_t steps = 0, updates = 0;
@@ -31,7 +31,7 @@ struct OptimizerState {
   std::vector<TensorView> slots;
 };
 
-// What a model file holds besides the values.
+// The facts that a model file holds besides the values.
 struct SavedFacts {
   Spec config;
   int64_t nameless_fields = 0;    // of the text that the model was trained on (TextFormat)
@@ -81,7 +81,7 @@ ModelFile best_model(ModelFile file);
 
 // The configuration that was saved with the values. Throws DataError if there is none, and what check_format() throws.
 Spec saved_config(const ModelFile& file);
-// The file that the places in this configuration name, for the model file `path`.
+// The name of the model file `path` in the places of its configuration.
 std::string saved_config_name(const std::string& path);
 // SavedFacts::rows; no fields if the file does not tell. Throws ConfigError with a place in the file.
 RowSpec saved_rows(const ModelFile& file);

@@ -19,10 +19,10 @@ namespace millrace {
 
 namespace {
 
-// Turns events into a Spec; refuses what has no place in a configuration as soon as it is seen.
+// Turns events into a Spec. Whatever does not belong in a configuration is refused at once.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  // `text` is what is parsed, and outlives the builder; `fixed`, if known, is the place of everything.
+  // `text` is parsed, and outlives the builder; `fixed`, if known, is the place of everything.
   TreeBuilder(std::string_view text, std::string name, Place fixed)
       : text_(text), name_(std::move(name)), fixed_(std::move(fixed)) {
     for (size_t i = 0; i < text.size(); ++i) {
@@ -45,7 +45,7 @@ class TreeBuilder : public YAML::EventHandler {
     return rest.substr(0, rest.find('\n'));
   }
 
-  // Throws ConfigError for bytes that no configuration may hold. To be called before parsing.
+  // Throws ConfigError for bytes that no configuration may hold. Call it before parsing.
   void check_bytes() const {
     for (size_t i = 0; i < text_.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text_[i]);
@@ -74,7 +74,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
     if (wants_key()) throw ConfigError("expected a key, got nothing", place(mark));
-    // Nothing was written, and what comes next may be lines away: the key is the better place.
+    // There is no value, and the next token may be lines away, so the key is the better place.
     add(Spec::null(open_.empty() || !open_.back().is_map ? place(mark) : open_.back().key_place));
   }
 
@@ -126,7 +126,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::vector<Spec> items;
     std::vector<Spec::Entry> entries;
     std::unordered_map<std::string, Place> keys;
-    std::optional<std::string> key;  // written, its value still to come
+    std::optional<std::string> key;  // a key without its value yet
     Place key_place;
   };
 
@@ -224,7 +224,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::optional<Spec> root_;
 };
 
-// What a reader of the message can do about it.
+// A hint for a message of yaml-cpp.
 std::string syntax_hint(std::string_view message, std::string_view line) {
   if (line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos) {
     return "indent with blanks, not with tabs";
@@ -281,7 +281,7 @@ Spec parse_yaml(std::string_view text, std::string name) { return parse(text, na
 Spec parse_yaml_value(std::string_view text, const Place& where) { return parse(text, where.file, where); }
 
 Spec read_yaml_file(const std::string& path) {
-  // A byte order mark and one byte more than allowed, so that parse() sees that a file is too large, and never more.
+  // Four bytes more than allowed: a byte order mark, and one byte by which parse() sees that the file is too large.
   const std::string text = read_file(path, kMaxYamlBytes + 4, "the configuration");
   // A model file begins with a length in binary, then JSON.
   if (std::string_view(text).substr(0, 32).find("{\"__metadata__\"") == 8) {

@@ -11,7 +11,7 @@ namespace millrace {
 
 namespace {
 
-constexpr size_t kWidth = 110, kComments = 48;  // where comments begin, if there is room
+constexpr size_t kWidth = 110, kComments = 48;  // kComments: where comments begin, if there is room
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -40,7 +40,7 @@ bool is_plain(std::string_view text) {
 
 std::string escaped(std::string_view character, char32_t code) {
   if (const std::string_view escape = short_escape(character[0]); !escape.empty()) return std::string(escape);
-  // Whether a terminal or an editor would act upon it, as upon a mark of the writing direction.
+  // Whether a terminal or an editor would act upon the character, for example a mark of the writing direction.
   const bool special = code == 0x2028 || code == 0x2029 || code == 0xfeff || escape_controls(character) != character;
   if (!special) return std::string(character);
   std::string out;
@@ -130,7 +130,8 @@ class YamlWriter {
     return depth(spec) <= 2 && !has_comments(spec) && used + flow(spec).size() <= kWidth;
   }
 
-  // Writes a list of scalars after "key:" or "-", as many as fit on each line: one a line would take twice the bytes.
+  // Writes a list of scalars after "key:" or "-", as many as fit on each line. With one on each line, the text would be
+  // twice as long.
   void write_scalars(const Spec& list, size_t indent) {
     out_ += " [";
     size_t left = list.size(), line_start = out_.rfind('\n') + 1;
@@ -180,7 +181,7 @@ class YamlWriter {
     }
   }
 
-  // `on_line`: the first entry goes on the line that was begun.
+  // `on_line`: the first entry is written on the line that was begun.
   void write_block(const Spec& spec, size_t indent, bool on_line) {
     const auto begin_line = [&] {
       if (!on_line) out_.append(indent, ' ');

@@ -1,6 +1,7 @@
 // Writes a Spec as YAML that reads back to an equal one: flow style for what fits on a line, else block style.
 //
-// Equal: same structure, keys and texts; a text is quoted if it would else be read as a number, true, false or null.
+// "Equal" means the same structure, keys and texts. A text is quoted if it would otherwise be read as a number, true,
+// false or null.
 #pragma once
 
 #include <map>

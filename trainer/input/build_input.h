@@ -22,7 +22,7 @@ struct InputListArgs {
   uint64_t seed = 0;
   std::string config_file = {};  // missing files are looked for next to it; no op may write over it
   Side side = Side::trained;     // which rows ops give that hold rows out
-  bool bad_rows_stay = false;    // GraphArgs::bad_rows_stay
+  bool bad_rows_stay = false;    // see GraphArgs::bad_rows_stay
 };
 InputGraph build_input(const InputListArgs& args);
 

@@ -12,7 +12,7 @@
 namespace millrace {
 
 struct FirstRows {
-  int64_t rows = 0;     // that were read: at most a batch; 0 if there are no files, or several inputs
+  int64_t rows = 0;     // how many were read: at most a batch; 0 if there are no files, or several inputs
   std::string warning;  // what is wrong with them, if it does not end a training; else empty
 };
 

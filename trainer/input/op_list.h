@@ -1,4 +1,4 @@
-// The ops of a configuration's input list, as a diagnosis looks at them.
+// The ops of a configuration's input list, for code that diagnoses them.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace millrace {
 
 struct ListedOp {
   const GraphNode& node;
-  const Spec& options;  // all that it has, also those that are not written
+  const Spec& options;  // all its options, also those that are not written
 
-  // The number that the op uses as `use`; absent if the op has no such key, or the key no value.
+  // The number under the op's key whose use is `use`; absent if the op has no such key, or the key has no value.
   std::optional<int64_t> number(OptionUse use) const;
-  // The same, but absent if the key decides more than how fast results come (OptionReader::only_speed()).
+  // The same, but absent unless the key decides only how fast results come (OptionReader::only_speed()).
   std::optional<int64_t> knob(OptionUse use) const;
   // "input.shuffle_batch.threads", as --set takes it. REQUIRES: there is such a key.
   std::string key(OptionUse use) const;

@@ -22,7 +22,7 @@ bool meet(const Names& a, const Names& b) {
   return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.contains(name); });
 }
 
-// Makes the list of one pass; run() is the order of its steps.
+// Makes the list of one pass. run() shows the order of the steps.
 class PassMaker {
  public:
   explicit PassMaker(const PassArgs& args) : args_(args) {}
@@ -136,7 +136,7 @@ class PassMaker {
                              "replace the whole list: input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
   }
 
-  // The option that lists fields which the op makes or changes, each by itself; null if it has none.
+  // The value of the option that lists the fields which the op makes or changes independently; null if there is none.
   const Spec* fields_of(size_t index) const {
     const OptionInfo* info = option_of(nodes_[index], OptionUse::fields);
     return info != nullptr ? std::as_const(options_[index]).find(info->name) : nullptr;
@@ -146,7 +146,7 @@ class PassMaker {
     return {listed.begin(), listed.end()};
   }
 
-  // What a transform may read that does not say what it reads: every field except `others`.
+  // The fields that a transform may read if it does not say what it reads: all except `others`.
   Names all_fields_but(const Names& others) const {
     Names names(args_.wanted->begin(), args_.wanted->end());
     names.insert(args_.source_fields.begin(), args_.source_fields.end());
@@ -207,7 +207,7 @@ class PassMaker {
     }
   }
 
-  // Takes fields that do not stay out of the list of those that the op makes or changes.
+  // Removes fields that do not stay from the list of fields that the op makes or changes.
   void keep_listed(size_t index, const Spec& fields, const Names& stays) {
     const std::string& key = option_of(nodes_[index], OptionUse::fields)->name;
     const bool makes = nodes_[index].ports == std::vector{PortType::text};
@@ -217,7 +217,7 @@ class PassMaker {
                         std::inserter(left_out, left_out.end()));
     if (left_out.empty()) return;
     if (left_out.size() == names.size()) {
-      // Without what makes rows, or decides which come, there would be others or none; the model says what it misses.
+      // An op that makes rows, or decides which rows come, must stay. If a field is missing, the model reports it.
       if (makes || nodes_[index].transform == nullptr) return;
       kept_[index] = false;
       out_.left_out.push_back(nodes_[index].name);
@@ -266,7 +266,7 @@ class PassMaker {
         const auto named = std::find_if(nodes_.begin(), nodes_.end(),
                                         [&](const GraphNode& other) { return other.name == node.from.front(); });
         before = named - nodes_.begin();
-        if (before >= at) return -1;  // InputGraph::build() says what is wrong with it
+        if (before >= at) return -1;  // InputGraph::build() reports this mistake
       }
       at = before;
     } while (at >= 0 && !kept_[static_cast<size_t>(at)]);
@@ -300,7 +300,7 @@ class PassMaker {
   const PassArgs& args_;
   std::vector<GraphNode> nodes_;
   Spec resolved_;
-  std::vector<Spec> options_;  // as written, then changed; without name and from
+  std::vector<Spec> options_;  // as written, then changed; without the keys name and from
   std::vector<bool> kept_;
   bool has_files_ = false;
   size_t divider_ = SIZE_MAX;  // with PassArgs::held_out: the op that holds rows out
@@ -333,7 +333,7 @@ InputGraph PassInput::build(const OpRegistry& registry, uint64_t seed, const std
     }
     return graph;
   } catch (ConfigError& error) {
-    // The path is none that anybody wrote.
+    // The user did not write this path, so it is taken out of the message.
     const std::string& message = error.message();
     if (!kept_path.empty() && message.starts_with(kept_path)) {
       throw ConfigError(message.substr(message.find(": ") + 2), error.place(), error.hint());

@@ -4,7 +4,7 @@
 //   const PassInput pass = pass_input({.input = config.input, .registry = catalog.ops});
 //   InputGraph graph = pass.build(catalog.ops, config.seed);
 //
-// What happens to an op follows from what it is and from what it says of its options (OptionReader::in_pass()):
+// An op is treated according to its type, and to what it declares about its options (OptionReader::in_pass()):
 // - sources read one epoch, unshuffled and not sharded; a bad row is an error, and nothing is random;
 // - buffers of rows (a window, repeat, ...) are left out; those that pick rows by number (take, skip) stay, unless
 //   other files are read; the one that makes batches becomes `batch`, which also gives the rows of the last,
@@ -42,7 +42,7 @@ struct PassArgs {
   bool held_out = false;
   // Columns of the text that come with each row, as the texts of the field kKept.
   std::vector<std::string> keep = {};
-  Place keep_place = {};       // of errors about these
+  Place keep_place = {};       // the place of errors about these
   bool bad_rows_stay = false;  // GraphArgs::bad_rows_stay
 };
 
@@ -59,9 +59,9 @@ struct PassInput {
   // For PipelineOptions::on_bad_row: throws the DataError of a row that an op calls bad. Empty for a pass over held-out
   // rows: these keep the training's own rules.
   std::function<void(const BadRow&)> on_bad_row() const;
-  // What the list has and a pass does not: names of ops, and "filename_queue.shard".
+  // The parts of the list that a pass leaves out: names of ops, and "filename_queue.shard".
   std::vector<std::string> left_out;
-  // With `wanted`: names of the fields that are wanted, or that a transform reads which stays.
+  // With `wanted`: the names of the wanted fields, and of the fields that the remaining transforms read.
   std::vector<std::string> fields;
   // If some fields are not decoded: the path of the options that say which columns are which fields, and the names of
   // the fields that are not decoded.

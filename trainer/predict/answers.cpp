@@ -46,7 +46,7 @@ Answers::Answers(AnswersArgs args)
       least_logit_(math::log(args_.threshold / (1 - args_.threshold))) {
   FieldHistory& label = args_.label;
   if (kind_ != PredictionKind::values) return;
-  label.texts.clear();  // they are of classes
+  label.texts.clear();  // they are the texts of classes
   if (args_.predictions != Predictions::numbers) return;
   const auto fits = [&](const std::vector<double>& values) {
     return values.size() == 1 || std::ssize(values) == args_.outputs;

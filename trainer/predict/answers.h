@@ -1,5 +1,5 @@
-// Answers: what the outputs of a trained model say about a row, in the terms of the training's label. Network and
-// `trainer predict` share these rules. Constant after construction; any thread may use it.
+// Answers: turns the outputs of a trained model for a row into an answer in the terms of the training's label. Network
+// and `trainer predict` share these rules. Constant after construction; any thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace millrace {
 
-// What is said about a row. The loss that the model was trained with decides it.
+// The form of an answer. The loss that the model was trained with decides it.
 enum class PredictionKind : uint8_t {
   values,          // the model's outputs
   yes_or_no,       // for one logit: whether its probability is above the threshold, and the probability
@@ -25,9 +25,9 @@ enum class PredictionKind : uint8_t {
 PredictionKind prediction_kind(Predictions predictions, int64_t outputs);
 
 struct AnswersArgs {
-  // What the loss takes the outputs for. If it is unknown, they stay as they are.
+  // The meaning that the loss gives to the outputs. If it is unknown, they stay as they are.
   Predictions predictions = Predictions::unknown;
-  int64_t outputs = 1;     // of a row
+  int64_t outputs = 1;     // for a row
   double threshold = 0.5;  // for yes or no
   // Gives the classes their texts, or tells how to undo what was done to the label.
   FieldHistory label = {};
@@ -51,9 +51,9 @@ class Answers {
     const bool has_text = number >= 0 && number < std::ssize(classes());
     return has_text ? &classes()[static_cast<size_t>(number)] : nullptr;
   }
-  // Whether the values are amounts as the label was before ops changed it.
+  // Whether answers give amounts as the label was before ops changed it.
   bool undoes() const { return undoes_; }
-  // The same cannot be done, although the outputs are amounts.
+  // Whether the outputs are amounts, but the change of the label cannot be undone.
   bool cannot_undo() const { return cannot_undo_; }
 
   // REQUIRES: outputs() values.

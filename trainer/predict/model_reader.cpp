@@ -17,7 +17,7 @@ namespace {
 // The most ops, layers or metrics of a model file: some of the code that reads them looks at each pair.
 constexpr size_t kMaxItems = 4096;
 
-// Takes out a number of threads that the machine of the training had and this one has not.
+// Removes `threads` if this machine has fewer.
 void fit_machine(Spec& config) {
   const Spec* threads = std::as_const(config).find("threads");
   if (threads == nullptr || !threads->is_scalar()) return;
@@ -47,7 +47,7 @@ Config read_saved_config(const ModelFile& file, const SavedConfigArgs& args, con
     return read_config(config, catalog);
   };
   const auto heeded = [&](Spec config) {
-    config.erase("save");  // nothing is saved, so it may lack the file that it is to be saved to
+    config.erase("save");  // nothing is saved, so the key may lack its file
     return args.heeded(read(config));
   };
   apply_overrides(spec, args.overrides, catalog, {.of = heeded, .hint = args.hint});
@@ -69,7 +69,7 @@ Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& row
 
 PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge) {
   PassArgs pass{.input = input, .registry = registry};
-  // Some of these are names of layers, not of fields, which does no harm.
+  // Some of these are names of layers instead of fields, which does no harm.
   std::vector<std::string>& wanted = pass.wanted.emplace();
   if (config.layers.front().from.empty()) wanted.emplace_back("features");
   for (const LayerNode& layer : config.layers) wanted.insert(wanted.end(), layer.from.begin(), layer.from.end());

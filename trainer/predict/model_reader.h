@@ -1,5 +1,4 @@
-// What a model file becomes in this process: the configuration that it holds, its model with the saved values, and how
-// rows are read for it.
+// Reads a model file: the configuration that it holds, the model with the saved values, and how rows are read for it.
 //
 // A model file may come from anywhere: its values are checked before memory is taken for what it asks.
 #pragma once
@@ -23,7 +22,7 @@ namespace millrace {
 
 struct SavedConfigArgs {
   std::span<const std::string> overrides = {};
-  std::function<Spec(const Config& config)> heeded;  // as Heeded in overrides.h; only called if there are overrides
+  std::function<Spec(const Config& config)> heeded;  // see Heeded in overrides.h; only called if there are overrides
   std::string_view hint = {};
 };
 // The file's configuration with the overrides (overrides.h). If the file asks for more threads than this machine has,
@@ -42,13 +41,12 @@ PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& reg
 // The history of the label and what `keys` say, for SavedConfigArgs::heeded.
 Spec heeded_of(const Config& config, const FieldHistory& label, const std::vector<std::string_view>& keys);
 
-// What the label's values were before the ops of the list `input` changed them. The transforms of the list are asked
-// for it (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is
-// wrong with the list itself.
+// How the ops of the list `input` changed the label's values. The transforms of the list tell it (Transform::undo),
+// from the last to the first. Nothing is opened or bound. Throws ConfigError for what is wrong with the list itself.
 FieldHistory label_history(const Config& config, const Spec& input, const OpRegistry& registry);
 
-// Bytes that a batch takes in `blocks` row blocks and on its way through the model, without what layers need inside.
-// Throws ShapeError when they are more than can be counted.
+// Bytes that a batch takes in `blocks` row blocks and on its way through the model, without the layers' own memory.
+// Throws ShapeError if they are more than can be counted.
 size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch, size_t blocks = 1);
 
 }  // namespace millrace

@@ -39,7 +39,7 @@ void PieceRunner::run(RowBlock& piece, bool begins) {
       args_.executor.run([&] { args_.plan.run(*batch); });
       return;
     } catch (RowError& error) {
-      // Every row that is not a good one of the piece is a copy of `good`.
+      // Each row of the batch is a good row of the piece, or a copy of the row `good`.
       const int64_t row = error.row - first_;
       const bool own = row >= 0 && row < piece.size() && row_error(piece, row).empty();
       error.row = own ? row : good;

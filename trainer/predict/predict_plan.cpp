@@ -46,7 +46,7 @@ void PredictPlan::run(const RowBlock& batch) {
 }
 
 bool PredictPlan::run_next(Pipeline& pipeline, RowBlock& batch, FunctionRef<void()> body) {
-  args_.context.synchronize();  // the device may still be at work on the batch before
+  args_.context.synchronize();  // the device may still work on the previous batch
   if (pipeline.next(batch) == 0) return false;
   try {
     args_.context.executor().run(body);
@@ -75,7 +75,7 @@ double PredictPlan::loss() const { return scores_ ? scores_->loss() : std::numer
 MetricValues PredictPlan::metrics() { return scores_ ? scores_->metrics() : MetricValues(); }
 
 size_t PredictPlan::memory_bound(int64_t rows) {
-  const size_t plan = planned(rows).bytes;  // first, as the accumulators then know how many rows may come
+  const size_t plan = planned(rows).bytes;  // first, because it tells the accumulators how many rows may come
   return bytes_beside_plans() + args_.sizes * plan;
 }
 

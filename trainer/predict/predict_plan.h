@@ -35,7 +35,7 @@ struct PredictPlanArgs {
   std::string label = {};
   std::string weight = {};  // empty: every row counts the same
   const std::vector<NamedMetric>* metrics = nullptr;
-  size_t sizes = 2;  // the most batch sizes with a plan at the same time: the full one and the last batch's
+  size_t sizes = 2;  // the most batch sizes with a plan at the same time: the full size and the last batch's size
 };
 
 class PredictPlan {
@@ -75,7 +75,7 @@ class PredictPlan {
   size_t memory_bound(int64_t rows);
 
  private:
-  // What one size of batch needs.
+  // Everything for one size of batch.
   struct Sized {
     Sized(PredictPlan& of, int64_t batch_rows);
 
@@ -93,11 +93,11 @@ class PredictPlan {
 
   PredictPlanArgs args_;
   StepFields fields_;
-  Memory no_steps_;               // 0: the number of passes, which layers may read in mode train
+  Memory no_steps_;               // holds 0, the number of forward passes in mode train
   std::optional<Scores> scores_;  // empty without a loss
   PlanCache<Sized> plans_;
   Memory host_;           // outputs that were copied from a device
-  bool on_host_ = false;  // host_ holds those of the last run()
+  bool on_host_ = false;  // host_ holds the outputs of the last run()
   uint64_t rows_ = 0;
 };
 

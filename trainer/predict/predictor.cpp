@@ -137,16 +137,16 @@ InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorAr
   try {
     return pass.build(catalog.ops, config.seed);
   } catch (ConfigError& error) {
-    // The data do not fit the configuration in the model file, which nobody edits there.
+    // The error is in the configuration of the model file, which users do not edit.
     const bool is_saved = error.place().file == saved_config_name(args.model);
     if (is_saved) error.set_hint("--set PATH=VALUE changes what the model file says");
     throw;
   }
 }
 
-// Of batches and chunks; the largest number if it is larger.
+// The bytes of batches and chunks; UINT64_MAX if they cannot be counted.
 uint64_t Predictor::Impl::needed_bytes(const InputGraph& graph, bool judge) const {
-  const size_t blocks = judge ? 1 : 2;  // `batch`, and the runner's own
+  const size_t blocks = judge ? 1 : 2;  // `batch`, and the runner's block
   try {
     return add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size, blocks),
                      graph.memory_bound(1));
@@ -183,7 +183,7 @@ void Predictor::Impl::make_plan(bool judge) {
   }
 }
 
-// False at the end of the data.
+// Makes and predicts the next batch. False at the end of the data.
 bool Predictor::Impl::next() {
   const auto run = [&] { runner ? runner->run(batch, pipeline->begins_batch()) : plan->run(batch); };
   if (!plan->run_next(*pipeline, batch, run)) return false;

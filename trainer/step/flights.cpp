@@ -46,10 +46,10 @@ void Flights::launch_before(uint64_t end) {
   const size_t count = end - launched_ == kGroup ? kGroup : 1;
   while (launched_ < end) {
     const uint64_t first = launched_, newest = first + count - 1;
-    launched_ = newest + 1;  // they are not launched again, whatever fails
+    launched_ = newest + 1;  // so they are not launched again, even if something fails
     for (uint64_t batch = first; batch <= newest; ++batch) of(batch).ends_with = newest % size();
     Flight& flight = of(newest);
-    context_.wait_for(flight.read);  // which comes after those of the other batches
+    context_.wait_for(flight.read);  // the other batches were read before
     if (count == kGroup) {
       failure_ = flight.plan->launch_group(context_, first % size());
       groups_ = failure_.empty();
@@ -64,7 +64,7 @@ void Flights::launch_before(uint64_t end) {
 void Flights::drain() noexcept {
   try {
     launch();
-  } catch (...) {  // from a device that is out of order
+  } catch (...) {  // the device has failed
   }
 }
 

@@ -31,9 +31,9 @@ namespace millrace {
 
 struct Flight {
   Event read;                // its batch was copied
-  Event trained;             // its step has ended; only if that was launched by itself, or as the last one of a group
+  Event trained;             // its step has ended; in a group, only the last step has it
   size_t ends_with = 0;      // the flight whose `trained` counts for this batch
-  StepPlan* plan = nullptr;  // of the batch; null before the first one
+  StepPlan* plan = nullptr;  // the batch's plan; null before the first batch
   StepPlan::Slot* slot = nullptr;
   bool unjoined = false;  // its scores belong to the window and are not joined yet
 };
@@ -42,11 +42,11 @@ class Flights {
  public:
   static constexpr size_t kGroup = StepPlan::kGroup;
 
-  // For `count` batches at a time. There are groups if that is 2 * kGroup: one fills while the other runs.
+  // For `count` batches at a time. If `count` is 2 * kGroup, there are groups: one fills while the other one runs.
   Flights(Context& context, size_t count);
 
   size_t size() const { return flights_.size(); }
-  // Batches that took off.
+  // How many batches took off.
   uint64_t batches() const { return batches_; }
   Flight& next() { return of(batches_); }
   Flight& last() { return of(batches_ - 1); }
@@ -66,7 +66,7 @@ class Flights {
   void landed() { context_.record(last().trained); }
   // Launches the steps that wait.
   void launch() { launch_before(batches_); }
-  // The same for destructors: no error leaves it.
+  // The same for destructors: it throws nothing.
   void drain() noexcept;
 
   // How often steps went together.

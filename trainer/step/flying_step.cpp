@@ -37,7 +37,7 @@ StepOutcome FlyingStep::run(const RowBlock& batch) {
   if (!launched) flights_.landed();
   groups_ = flights_.groups();
   if (not_recorded_.empty()) not_recorded_ = flights_.failure();
-  // Then the batch that this flight read may change.
+  // After this wait, the batch that the next flight read before may change.
   flights_.next().read.synchronize();
   return outcome;
 }
@@ -49,7 +49,7 @@ void FlyingStep::bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch
   try {
     load(loads, to, batch);
   } catch (const DataError&) {
-    flights_.of(flights_.batches() + 1).read.synchronize();  // as run() does at its end
+    flights_.of(flights_.batches() + 1).read.synchronize();  // like the end of run()
     throw;
   }
   loads.record(flight.read);
@@ -112,7 +112,7 @@ StepOutcome FlyingStep::flush() {
   flights_.launch();
   if (rules_.gathered() == 0) return StepOutcome::trained;
   const StepOutcome outcome = TrainStep::flush();
-  // The numbers of the last flight are read until then.
+  // The update reads the numbers of the last flight, so that flight ends only now.
   flights_.landed();
   return outcome;
 }

@@ -1,6 +1,6 @@
-// FlyingStep: the step of a device that works on a batch while the host works on the next one. Batches are copied while
-// others are trained on, the work is recorded once and then launched, and scores go to the host while gradients are
-// made.
+// FlyingStep: the step on a device, which works on one batch while the host works on the next one. Batches are copied
+// while others are trained on, the work is recorded once and then launched, and scores go to the host while gradients
+// are made.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,7 @@ class ModelCopy {
  public:
   enum class Of : uint8_t {
     all,     // parameters, and the states of the layers
-    states,  // only these
+    states,  // only the states of the layers
   };
 
   ModelCopy(Model& model, Context& context, Of of = Of::all);

@@ -10,10 +10,10 @@ namespace millrace {
 
 namespace {
 
-// Beyond this, squares and products of values soon leave what a float can hold.
+// Squares and products of larger values soon become too large for a float.
 constexpr double kLarge = 1e6;
 
-// The worst value of a row that explains the step: one that is not finite before one that is large.
+// The worst value of a row, which may explain the failure. A value that is not finite is worse than a large one.
 struct Suspect {
   std::string name;  // "features[3]"
   double value = 0;
@@ -34,7 +34,7 @@ std::optional<Suspect> suspect_of(const RowBlock& batch, int64_t row, std::span<
         const auto value = static_cast<double>(values[i]);
         if (std::abs(value) <= kLarge) continue;
         if (worst && (!std::isfinite(worst->value) || std::isfinite(value))) continue;
-        // A NaN's sign says nothing.
+        // The sign of a NaN has no meaning, so it is not shown.
         worst = {columns == 1 ? name : cat(name, '[', i, ']'), value, std::isnan(value) ? "nan" : cat(values[i])};
       }
     });
@@ -50,7 +50,7 @@ std::string text_of(const NonfiniteArgs& args) {
                             : cat("the state ", args.state, " is not finite");
 }
 
-// If no row stands out.
+// The hint if no row looks like the cause.
 std::string hint_of(const NonfiniteArgs& args) {
   if (args.optimizer) return "some parameters may never change again: normalize large values, or set train.clip_norm";
   return args.state.empty() ? "lower the learning rate or set train.clip_norm"

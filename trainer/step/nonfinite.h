@@ -1,4 +1,5 @@
-// The error for a step whose loss, gradient or state is not finite: which rows look like the cause, and what to do.
+// Makes the error for a step whose loss, gradient or state is not finite. It names the rows that look like the cause,
+// and says what to do.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace millrace {
 struct NonfiniteArgs {
   int64_t step = 0;                          // counted from 1
   double loss = 0;                           // if it is finite, something else is not
-  bool optimizer = false;                    // the optimizer's state
+  bool optimizer = false;                    // whether it is the optimizer's state
   std::string state = {};                    // such as "batch_norm.variance"; empty: the gradient
   const RowBlock* batch = nullptr;           // null: nothing is known of the rows
   std::span<const std::string> fields = {};  // those that the step reads

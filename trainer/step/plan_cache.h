@@ -36,7 +36,7 @@ class PlanCache {
     }
     return *plans_.front();
   }
-  // From here on the plan stays until another one is used.
+  // Keeps the plan until another one is used.
   void use(Plan& plan) { used_ = &plan; }
   bool contains(int64_t rows) const {
     return std::any_of(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->rows == rows; });
@@ -52,7 +52,7 @@ class PlanCache {
 
  private:
   void drop_one() {
-    context_.synchronize();  // the device may be at work on it
+    context_.synchronize();  // the device may be using the plan
     auto oldest = std::prev(plans_.end());
     if (oldest->get() == used_) --oldest;
     plans_.erase(oldest);

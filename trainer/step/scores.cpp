@@ -9,7 +9,7 @@ namespace millrace {
 
 namespace {
 
-// The loss's two values, of whatever type.
+// Room for the loss's two values in any type.
 constexpr size_t kLossBytes = 2 * sizeof(double);
 
 // The bytes of a partial in a copy, rounded up so that numbers of every type are aligned.

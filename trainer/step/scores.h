@@ -46,10 +46,10 @@ struct ScoredBatch {
   ConstTensorView prediction;
   ConstTensorView label;
   ConstTensorView weight;    // null when not weighted
-  TensorView gradient = {};  // of the loss, by the prediction; null when only scores are wanted
+  TensorView gradient = {};  // for the gradient of the loss, by the prediction; null if only scores are wanted
 };
 
-// What one batch size needs; made by Scores::plan().
+// Everything for one batch size; made by Scores::plan().
 class ScorePlan {
  public:
   // On the device and on the host.
@@ -63,7 +63,7 @@ class ScorePlan {
   std::vector<std::unique_ptr<MetricPlan>> metrics_;
   std::vector<Memory> partials_;
   Memory scratch_;
-  Memory copy_;  // add()'s
+  Memory copy_;  // for add()
   size_t bytes_ = 0;
 };
 
@@ -75,7 +75,7 @@ class Scores {
   // Only shapes and strides of the views are read. `model`, which gives the prediction, may be planned to leave its end
   // to the loss (ModelPlan::fuse).
   std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label, ModelPlan* model = nullptr);
-  // Where the scores of one batch arrive on the host: the loss's two values, then the metrics' partials.
+  // Host memory for the scores of one batch: the loss's two values, then the metrics' partials.
   Memory make_copy(const ScorePlan& plan) const;
 
   // Computes loss and gradient of a batch of the plan's size.
@@ -85,14 +85,14 @@ class Scores {
   // Copies the results of the last run() to the host, and those of judge() if `metrics` is set. REQUIRES: `context`
   // comes after the work of both.
   void fetch(Context& context, const ScorePlan& plan, bool metrics, const Memory& copy) const;
-  // What the loss wrote about the last run(), on the device: LossArgs::loss.
+  // LossArgs::loss of the last run(), on the device.
   const void* device_loss() const { return loss_value_.data(); }
 
   // The loss of one batch.
   struct BatchLoss {
     double mean = 0;    // NaN if no row counted
     double weight = 0;  // of all rows
-    // Whether it is finite, or there is none because no row counted.
+    // Whether the loss is finite, or there is none because no row counted.
     bool fine() const;
   };
   // The loss that arrived. REQUIRES: the fetch() has ended.
@@ -102,13 +102,14 @@ class Scores {
   // judge(), fetch() and join() for the batch of the last run(); waits for the device.
   void add(ScorePlan& plan, const ScoredBatch& batch);
 
-  // What was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss is NaN if
-  // no row counted.
+  // Everything that was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss
+  // is NaN if no row counted.
   int64_t batches() const { return batches_; }
   double loss() const;
   const MetricValues& metrics();  // in the order of ScoresArgs::metrics
   void reset();
-  // What was joined. restore() throws DataError if the state cannot be of these metrics.
+  // Save and restore everything that was joined. restore() throws DataError if the state cannot belong to these
+  // metrics.
   void save(State& state) const;
   void restore(const State& state);
 

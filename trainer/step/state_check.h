@@ -1,5 +1,5 @@
 // StateCheck: looks whether the states of a model's layers, such as running means, and of the optimizer are finite. A
-// running value that is not stays so for good, and the loss may never show it.
+// running value that is not finite stays so for good, and the loss may never show it.
 //
 //   StateCheck check(model, context.device());
 //   check.look(context);

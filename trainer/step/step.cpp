@@ -135,7 +135,7 @@ StepOutcome TrainStep::check() {
   return outcome;
 }
 
-// By what was fetched.
+// Judges by the numbers that were fetched.
 StepOutcome TrainStep::found() {
   if (!last_loss().fine()) return StepOutcome::loss_not_finite;
   if (state_check_.finite()) return StepOutcome::trained;
@@ -315,7 +315,7 @@ size_t TrainStep::most_bytes() const {
 }
 
 size_t TrainStep::memory_bound(int64_t rows) {
-  const size_t plan = plan_for(rows).bytes;  // first, as making it may take memory beside the plan
+  const size_t plan = plan_for(rows).bytes;  // first, because making it may take memory besides the plan
   return bytes_beside_plans() + kBatchSizes * plan;
 }
 

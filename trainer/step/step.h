@@ -1,5 +1,5 @@
-// TrainStep: what happens to one batch: forward, loss, metrics, backward, and an update after every batch or after
-// several. It is planned once for each batch size.
+// TrainStep: the work on one batch: forward, loss, metrics, backward, and an update after every batch or after several.
+// It is planned once for each batch size.
 //
 //   const auto step = TrainStep::make({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, ..});
 //   while (const RowBlock* batch = delivery.next()) step->run(*batch);
@@ -58,7 +58,7 @@ struct StepArgs {
   bool one_batch = false;
 };
 
-// What happened with a batch.
+// The result for a batch.
 enum class StepOutcome : uint8_t {
   trained,
   // Nothing was trained on the batch; only with GradientOptions::check_finite.
@@ -67,7 +67,7 @@ enum class StepOutcome : uint8_t {
   state_not_finite,
   // Nothing was trained on the batches of this update; only with GradientOptions::check_finite.
   gradient_not_finite,
-  // run() and look() do not look at the optimizer: optimizer_is_finite().
+  // Never the result of run() or look(), which do not look at the optimizer: see optimizer_is_finite().
   optimizer_not_finite,
 };
 
@@ -102,8 +102,8 @@ class TrainStep : public TrainingPart {
   virtual void start_window() { scores_.reset(); }
   // The loss of the last batch, also if there are windows.
   double batch_loss();
-  // What is not finite now: the loss of the last batch, if rows counted, or a state; `trained` if both are. Waits for
-  // the device. REQUIRES: as loss().
+  // Tells what is not finite now: the loss of the last batch, if rows counted, or a state; `trained` if both are
+  // finite. Waits for the device. REQUIRES: as loss().
   StepOutcome look();
   // Whether the optimizer's state is finite now. It reads all of it, and waits for the device.
   bool optimizer_is_finite();
@@ -156,12 +156,12 @@ class TrainStep : public TrainingPart {
   // The pieces, in the order of a step. They only give work to the context.
   // Brings the batch to a slot, and the numbers of its step.
   void load(Context& loads, StepPlan::Slot& to, const RowBlock& batch);
-  // From here on, everything below is about the batch that was loaded into `in`.
+  // The functions below are then about the batch that was loaded into `in`.
   void begin(StepPlan& of, StepPlan::Slot& in);
   void forward();
   void score();
   void fetch(Context& fetches);
-  // If that is asked for: what is not finite so far, which skips the batch.
+  // With GradientOptions::check_finite: the loss or the state that is not finite. Then the batch is skipped.
   StepOutcome check();
   // Also makes the update if the batch completes one and the gradients need not be checked first.
   void backward();
@@ -180,7 +180,7 @@ class TrainStep : public TrainingPart {
   bool recorded_ = false;
   std::string not_recorded_;
 
-  // Of the last batch; null before the first one.
+  // The plan and the slot of the last batch; null before the first one.
   StepPlan* plan_ = nullptr;
   StepPlan::Slot* slot_ = nullptr;
 
@@ -207,7 +207,8 @@ class TrainStep : public TrainingPart {
   StateCheck state_check_;
   std::string state_not_finite_;
   bool judged_ = false;  // the metrics of the last batch were computed
-  // Of the training that was restored: the loss of its last batch, and the numbers for an update with no batch of ours.
+  // After a restore: the loss of the saved training's last batch, and the numbers for an update before the first batch
+  // here.
   std::optional<Scores::BatchLoss> restored_loss_;
   std::optional<StepNumbers> restored_numbers_;
   PlanCache<StepPlan> plans_;  // last: the plans' recordings refer to the other members

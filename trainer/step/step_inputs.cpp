@@ -14,10 +14,11 @@ namespace millrace {
 
 namespace {
 
-// Row weights other than 0. A float holds their sum over any batch and their products with usual gradients.
+// The range of row weights other than 0. Their sum over any batch, and their products with usual gradients, fit into a
+// float.
 constexpr float kLeastWeight = 1e-20F, kMostWeight = 1e20F;
 
-// Why no step can read the field.
+// Says why no step can read the field.
 std::string unfit(const FieldSpec& field) {
   return cat("which is ", field.type_text(), ": ",
              field.ragged() ? "a step reads the same number of values from every row" : "a step reads numbers");
@@ -66,11 +67,11 @@ std::optional<To> exactly(From value) {
   return static_cast<To>(value);
 }
 
-// The first value that cannot be used: its row, how it reads, and why.
+// The first value that cannot be used: its row, its text, and the reason.
 struct Misfit {
   int64_t row = -1;  // -1: there is none
   std::string text;
-  bool outside = false;  // of the range; else To cannot hold it
+  bool outside = false;  // outside of the range; else the type To cannot hold it
 };
 
 bool lies_in(const ValueRange& range, double value) {
@@ -81,9 +82,9 @@ bool has_weight(const ConstTensorView& weights, int64_t row) {
   return !weights || weights.as<float>()[row * weights.stride()] != 0;
 }
 
-// Checks every value as To, up to the first misfit, and stores it in `to` unless that is null. A misfit in a row of
-// weight 0 is none: a value of the range takes its place, so that nobody reads what makes no sense. Null weights: all
-// rows have one.
+// Checks every value as To, up to the first misfit, and stores it in `to` unless that is null. In a row of weight 0, a
+// value of the range replaces a misfit, so that the step never reads a value that makes no sense. If `weights` is null,
+// all rows count.
 template <class To, class From>
 Misfit take_rows(ConstTensorView from, const std::optional<ValueRange>& range, TensorView to, ConstTensorView weights) {
   for (int64_t row = 0; row < from.rows(); ++row) {
@@ -108,7 +109,7 @@ std::string text_of(const ValueRange& range) {
   return cat("at least ", range.min, " and at most ", range.max);
 }
 
-// `rows` as they are in the batch: a number that float32 rounds to 0 is not 0.
+// `rows` are not converted yet, because float32 could round a number to 0.
 void check_weights(const std::string& name, const ConstTensorView& rows) {
   with_number_type(rows.dtype(), [&](auto type) {
     for (int64_t row = 0; row < rows.rows(); ++row) {
@@ -231,7 +232,7 @@ void StepInputs::load(Context& context, const RowBlock& batch) {
   try {
     for (size_t i = 0; i < model_fields_; ++i) bring(i);
     const size_t label = model_fields_, weight = label + 1;
-    // Before the labels, which are checked by them.
+    // The weights come before the labels, because labels are checked only in rows that count.
     ConstTensorView weights;
     if (weight < inputs_.size()) {
       check_weights(inputs_[weight].name(), batch.view(indices_[weight]));

@@ -28,7 +28,7 @@
 
 namespace millrace {
 
-// A value of a batch makes no sense. Whoever catches it knows where the row came from, and sets the place.
+// A value of a batch makes no sense. The code that catches it knows where the row came from, and sets the place.
 struct RowError final : DataError {
   RowError(int64_t row_of_batch, std::string_view message, std::string_view hint)
       : DataError(message, {}, hint), row(row_of_batch) {}
@@ -44,7 +44,7 @@ std::vector<NamedSpec> named_specs(const RowSpec& rows);
 struct FieldUse {
   const FieldSpec& field;
   size_t index = 0;          // of the field in a row
-  DType dtype = DType::f32;  // that the step reads
+  DType dtype = DType::f32;  // the dtype that the step reads
   std::optional<ValueRange> range = {};
   bool keeps = false;     // its values stay until the next load(), even if the batch changes
   bool weighted = false;  // load() is given the weights of the rows
@@ -134,7 +134,7 @@ class StepInputs {
 
   size_t model_fields_;
   bool checks_weightless_;
-  std::vector<size_t> indices_;  // of the fields in a batch
+  std::vector<size_t> indices_;  // indices of the fields in a batch
   std::vector<FieldInput> inputs_;
   std::vector<TensorView> shapes_;
   std::vector<ConstTensorView> views_;

@@ -75,7 +75,7 @@ struct StepPlan {
   // Gives the context the recordings of kAlone in the slots of a group, whose first slot is `first`. The result says
   // why they went one by one, or is empty.
   const std::string& launch_group(Context& context, size_t first);
-  // For the batch that was last loaded into the slot.
+  // The values for the scores of the batch that was last loaded into the slot.
   ScoredBatch scored(const Slot& slot) const;
 
   int64_t rows;

@@ -1,5 +1,5 @@
-// TrainingPart: a part of a training that another training can go on from: the step, the validation, the loop. What it
-// knows is numbers, in a State, and tensors, which it lists where they lie.
+// TrainingPart: a part of a training that another training can go on from: the step, the validation, the loop. It
+// consists of numbers, which are saved in a State, and of tensors, which it lists where they lie.
 //
 //   part.save(state.scope("step"));
 //   part.list(tensors);               // copy them before the next step
@@ -29,13 +29,13 @@ struct NamedTensor {
 
 class TrainingPart {
  public:
-  // Saves everything that counts, but for tensors. Waits for what is under way.
+  // Saves everything that counts, except tensors. Waits for work that is under way.
   virtual void save(State& state) = 0;
   // Goes on from what save() saved. REQUIRES: nothing was trained yet. Throws DataError if the state does not fit; the
   // part is then of no use until it is restored again.
   virtual void restore(const State& state) = 0;
-  // Adds the tensors that save() left out; which they are depends on where the training is. On a device they have their
-  // values once the context has done what it was given.
+  // Adds the tensors that save() left out; how many there are depends on the point of the training. On a device they
+  // have their values once the context has done its work.
   virtual void list(std::vector<NamedTensor>& out) = 0;
   // The most bytes of tensors that list() ever adds.
   virtual size_t most_bytes() const = 0;
