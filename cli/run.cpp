@@ -57,9 +57,9 @@ int report(const Error& failure, bool json, Output& out) {
   return exit_code(failure);
 }
 
-// Says what there is no memory to say otherwise.
+// Reports that there is no memory; needs none.
 int report_without_memory(bool json) noexcept {
-  // Nobody takes the signals any more, and nobody may read this.
+  // No thread takes the signals any more, and this output may have no reader: let signals end the program.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
@@ -70,7 +70,7 @@ int report_without_memory(bool json) noexcept {
 
 int run_and_report(const std::vector<std::string>& words, bool json) {
   Output out = Output::standard();
-  // Until the end: a signal must also end a report that nobody reads.
+  // Lives until the end, because a signal must also end a report that nobody reads.
   std::optional<SignalWatcher> signals;
   try {
     signals.emplace();
@@ -102,7 +102,7 @@ int run(int count, const char* const* words) noexcept {
     json = std::find(all.begin(), all.end(), "--json") != all.end();
     return run_and_report(all, json);
   } catch (...) {
-    // Not even the report had memory.
+    // There was no memory for the report.
     return report_without_memory(json);
   }
 }

@@ -1,5 +1,5 @@
-// Command: what the command line offers, as data: a command with its options, what its help says, and what it runs. The
-// parser, the help, the manual page and the completion of shells all go by the same declarations.
+// Command: the commands of the command line as data: each with its options, its help and the function that it runs. The
+// parser, the help, the manual page and the completion of shells all use the same declarations.
 //
 //   struct SpeedArguments : ConfigArguments {
 //     int64_t rounds = 3;  // the initial value is the default
@@ -26,7 +26,7 @@
 
 namespace millrace::cli {
 
-// What every command gets.
+// Every command gets this.
 struct Session {
   Output& out;  // standard output
   SignalWatcher& signals;
@@ -48,7 +48,7 @@ struct Argument {
 
   const std::string& name() const { return names.back(); }
   bool is_positional() const { return !name().starts_with('-'); }
-  // What stands around the placeholder after the name: " FILE", "[=FILE]"; all empty for a flag.
+  // The text before and after the placeholder: " FILE", "[=FILE]"; both are empty for a flag.
   std::string before_value() const { return value.empty() ? "" : value_is_optional ? "[=" : " "; }
   std::string after_value() const { return value_is_optional ? "]" : ""; }
 };
@@ -59,7 +59,7 @@ struct NumberRange {
   T most = std::numeric_limits<T>::max();
 };
 
-// What the help of a command says in addition to its options.
+// The parts of a command's help besides its options.
 struct CommandText {
   std::string_view path;      // "generate sum"; empty for the program itself
   std::string_view summary;   // one line

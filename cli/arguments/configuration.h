@@ -1,4 +1,4 @@
-// What several commands take: a configuration and what changes it, a saved model, plug-ins.
+// Arguments that several commands take: a configuration and its changes, a saved model, plug-ins.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ struct ConfigArguments : KeyArguments {
 struct ModelArguments : KeyArguments {
   std::string model;
   std::vector<std::string> data;
-  bool best = false;      // of a checkpoint
+  bool best = false;      // use the best model of a checkpoint
   bool held_out = false;  // use the rows that the training held out; then no data need be named
 
   void declare(Command& c);
@@ -48,8 +48,8 @@ struct ModelArguments : KeyArguments {
   std::vector<std::string> more_data_;  // without --data
 };
 
-// The file of --config, changed by --set; `catalog` has the kinds that it may name. `heeded` says what the command
-// heeds of it, as Heeded in overrides.h. Throws MissingError, ConfigError.
+// The file of --config, changed by --set; `catalog` has the kinds that it may name. `heeded` returns the part that the
+// command heeds, see Heeded in overrides.h. Throws MissingError, ConfigError.
 Spec read_configuration(const ConfigArguments& arguments, const Catalog& catalog,
                         const std::function<Spec(const Spec& config)>& heeded = {});
 

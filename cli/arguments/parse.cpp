@@ -154,7 +154,7 @@ class Parser {
   }
 
   static void read(const Argument& argument, const std::string& text) {
-    // Probably "$NAME" in a script where NAME is not set.
+    // An empty value is probably "$NAME" in a script in which NAME is not set.
     if (text.empty()) throw UsageError(cat(argument.name(), " needs a value"));
     if (std::exchange(argument.given, true) && !argument.repeats) {
       throw UsageError(cat(argument.name(), " is given twice"));

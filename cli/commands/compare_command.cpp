@@ -53,7 +53,7 @@ void write_file(const std::string& path, const std::string& text) {
   out.close();
 }
 
-// Before anything is printed: whoever reads the output may be slow, and a signal may come meanwhile.
+// Called before anything is printed, because the reader of the output may be slow, and a signal may come meanwhile.
 void write_comparison(const CompareArguments& arguments, const Comparison& found) {
   const bool json = !arguments.json_file.empty() && arguments.json_file != "-";
   if (json) write_file(arguments.json_file, compare_json(found));
@@ -67,7 +67,7 @@ void print_comparison(const CompareArguments& arguments, const Comparison& found
   out.flush();
 }
 
-// Throws before the comparison if its result could not be written.
+// Called before the comparison; throws if its result could not be written.
 void check_files(const CompareArguments& arguments, const InputFiles& files) {
   for (const std::string& path : {arguments.json_file, arguments.html_file}) {
     if (path.empty() || path == "-") continue;
@@ -89,7 +89,7 @@ int run_compare(const CompareArguments& arguments, Session& session) {
   Comparer comparer(read_configuration(arguments, catalog, heeded), catalog);
   check_files(arguments, comparer.files());
   std::stop_source stop;
-  // Until all is written: a signal that comes later must not lose the files.
+  // The guard lives until everything is written, so that a late signal does not lose the files.
   const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
   std::optional<Comparison> found;
   {

@@ -67,7 +67,7 @@ struct InputArguments : ConfigArguments {
     c.number("--explain", explain, {.least = 1}, "print file and line of every row of step N (from 1), nothing else");
   }
   void check(const Command& c) {
-    if (out == "-") out.clear();  // as other programs have it
+    if (out == "-") out.clear();  // "-" is standard output, as in other programs
     if (explain && (batches || c.option("--format")->given || !out.empty())) {
       throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
     }
@@ -88,7 +88,7 @@ void write_no_files(Spec& input, const OpRegistry& ops) {
   }
 }
 
-// The configuration. With --explain its ops write no files.
+// The configuration. With --explain, its ops write no files.
 Config configuration_of(const InputArguments& arguments, const Catalog& catalog) {
   const auto heeded = [&](const Spec& written) {
     Spec out = only_keys(written, {"seed", "threads", "input"});

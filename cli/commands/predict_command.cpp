@@ -89,7 +89,7 @@ struct PredictArguments : ModelArguments {
   void check(const Command& c) {
     ModelArguments::check(c);
     if (raw && threshold) throw UsageError("--raw gives no classes, so there is nothing for --threshold to decide");
-    if (out == "-") out.clear();  // as other programs have it
+    if (out == "-") out.clear();  // "-" is standard output, as in other programs
   }
 };
 

@@ -14,7 +14,7 @@ namespace millrace::cli {
 
 namespace {
 
-// With fewer rounds the noise says little.
+// With fewer rounds, the noise is not reliable.
 constexpr int64_t kTellingRounds = 3;
 
 std::string ratio_text(const std::optional<double>& ratio) { return ratio ? fmt::format("{:.2f}x", *ratio) : "-"; }

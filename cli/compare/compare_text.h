@@ -1,4 +1,4 @@
-// What `trainer compare` found, as text for people, as JSON and as a page. Pure functions.
+// The result of `trainer compare`, as text for people, as JSON and as a page. Pure functions.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ std::string compare_json(const Comparison& comparison);
 // One HTML page that needs no other file: a table, bars, and how full the queues were.
 std::string compare_page(const Comparison& comparison);
 
-// What follows from the numbers, a sentence each: which delivery is faster and by how much, what takes the rest of the
-// time, whether all trained the same. A difference below the noise counts as none.
+// The conclusions from the numbers, one sentence each: which delivery is faster and by how much, what takes the rest of
+// the time, whether all trained the same model. A difference below the noise does not count.
 std::vector<std::string> compare_verdicts(const Comparison& comparison);
 
 // "100 steps of 256 rows on 2 threads of AMD EPYC 9B14: 5 rounds, the first 10 steps of each training not timed".

@@ -19,7 +19,7 @@ namespace millrace {
 
 namespace {
 
-// After so many batches the time of one is known well enough.
+// After so many batches, the time of one batch is known well enough.
 constexpr int64_t kInputBatches = 200;
 
 // The key for the size of the input's batches; empty if there is none.

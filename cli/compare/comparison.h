@@ -26,9 +26,9 @@ struct ComparedDelivery {
   std::string name;
   DeliveryKind kind = DeliveryKind::native;
   int64_t batch_size = 0;
-  Spread step_seconds;  // of a step, input included
+  Spread step_seconds;  // for a step, input included
   double rows_per_second = 0;
-  double processor_seconds = 0;  // of a step, all threads together
+  double processor_seconds = 0;  // for a step, all threads together
   // Medians for a step: where the time of the training thread went. The rest is the step itself.
   double make_seconds = 0, wait_seconds = 0, copy_seconds = 0;
   double input_wait = 0;  // their share of the step's time
@@ -56,24 +56,25 @@ struct Comparison {
   int64_t warm_up = 0;  // the first steps of these, which are not timed
   int64_t rounds = 0;
   std::vector<ComparedDelivery> deliveries;  // in the order of the configuration
-  // How much one delivery differed from itself within a round, as a share, median. Deliveries that differ by less do
-  // not differ by anything that was measured.
+  // How much one delivery differed from itself within a round, as a share, median. Smaller differences between
+  // deliveries mean nothing.
   double noise = 0;
-  std::string noise_of;      // the delivery that was measured twice for that
+  std::string noise_of;      // the delivery that was measured twice for the noise
   int64_t input_rows = 0;    // rows of a batch, by the configuration
   double input_seconds = 0;  // processor time that such a batch takes to make, on one thread
 
   // Whether all deliveries with `same_training` ended with the same weights.
   bool equal_weights() const;
-  // The first delivery of this kind, of those with batches of so many rows if `rows` is given; null if there is none.
+  // The first delivery of this kind, with batches of `rows` rows if that is given; null if there is none.
   const ComparedDelivery* find(DeliveryKind kind, std::optional<int64_t> rows = {}) const;
-  // How many times as fast, row for row, as the first `feed`; absent if there is none.
+  // How many times as many rows per second as the first `feed`; absent if there is none.
   std::optional<double> over_feed(const ComparedDelivery& delivery) const;
 };
 
 struct CompareRun {
   std::stop_token stop = {};  // ends it soon
-  // Is told before each training: the round, from 1, of how many, and the name of the delivery. Round 0 warms up.
+  // Called before each training with its round, from 1, the number of rounds, and the name of the delivery. Round 0
+  // warms up.
   std::function<void(int64_t round, int64_t rounds, std::string_view name)> on_training = [](auto...) {};
 };
 
@@ -95,7 +96,7 @@ class Comparer {
     Spec config = {};
     std::vector<TimedRun> runs = {};  // by round
 
-    // Of a step, over the rounds; `seconds` is what a run took for all of its timed steps.
+    // The spread of a step's time over the rounds; `seconds` returns the time of a run for all of its timed steps.
     Spread each_step(double (*seconds)(const TimedRun& run)) const;
   };
 
@@ -111,8 +112,8 @@ class Comparer {
   CompareOptions options_;
   InputFiles files_;
   std::vector<Contestant> contestants_;
-  size_t repeated_ = 0;                       // the one that runs twice in a round
-  std::vector<double> differences_, inputs_;  // of each round
+  size_t repeated_ = 0;                       // the contestant that runs twice in a round
+  std::vector<double> differences_, inputs_;  // one for each round
   Comparison out_;
 };
 

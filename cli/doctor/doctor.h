@@ -1,4 +1,4 @@
-// What `trainer doctor` looks at, and how it judges it.
+// The checks of `trainer doctor`.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ inline constexpr int64_t kMostGeneratedFiles = 1'000'000;
 inline constexpr int64_t kMostGeneratedRows = int64_t{1} << 40;  // of each file
 inline constexpr int64_t kMostGeneratedFeatures = int64_t{1} << 24;
 inline constexpr int64_t kMostImageRows = int64_t{1} << 32;  // of each file
-inline constexpr int64_t kLeastImageSize = 12;               // in smaller images segments run into each other
+inline constexpr int64_t kLeastImageSize = 12;               // in smaller images, segments would touch each other
 inline constexpr int64_t kMostImageSize = 64;
 
 struct GenerateOptions {
@@ -49,7 +49,7 @@ GenerateResult generate_sum(const GenerateOptions& options, int64_t features = 1
 // seed, size, file and row, whatever else is written.
 GenerateResult generate_images(const GenerateOptions& options, int64_t size = 28);
 
-// What both have in common:
+// Shared by both:
 
 // Writes a row with its line feed, and returns its label. Files and rows count from 0.
 using WriteRow = FunctionRef<int64_t(cli::Output& out, int64_t file, int64_t row)>;

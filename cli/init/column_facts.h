@@ -1,4 +1,4 @@
-// ColumnFacts: what the texts of one column are, counted in one pass and in bounded memory.
+// ColumnFacts: facts about the texts of one column, counted in one pass and in bounded memory.
 //
 // A text is a missing value (blank, NA, ?, null and the like), a number, or another text. Numbers that people write for
 // missing values, such as -999, are counted separately until it is clear what they are. One thread at a time.

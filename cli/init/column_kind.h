@@ -1,6 +1,5 @@
-// What a column is to a model: numbers, texts that occur again and again, or something that no model can read. And what
-// the label asks a model to predict: one of some classes, or an amount. Pure functions of the facts; any thread may
-// call them.
+// Decides how a model reads a column: as numbers, as texts that occur again and again, or not at all. Also decides
+// whether a label asks for one of some classes or for an amount. Pure functions of the facts; any thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ ColumnChoice choose_kind(const DataLook& look, size_t column, bool keep = false)
 
 // The functions below serve labels, too.
 
-// The choice of a number. REQUIRES: all texts are numbers, or mostly_numbers().
+// The choice for a column of numbers. REQUIRES: all texts are numbers, or mostly_numbers().
 ColumnChoice numbers_of(const ColumnFacts& facts);
 // Texts of the column, besides the usual ones, that mean a missing value (or an infinity) in any column.
 std::vector<std::string> own_marks(const ColumnFacts& facts);

@@ -1,5 +1,5 @@
-// DataLook: what `trainer init` sees of the data: the form of the files and the facts of every column. The data are
-// read once, by the ops that a training reads with. Functions only; any thread may call them.
+// DataLook: the facts that `trainer init` finds in the data: the form of the files and the facts of every column. The
+// data are read once, by the ops that a training reads with. Functions only; any thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SniffArgs {
   std::string_view head;  // the first bytes of the file
   bool whole = false;     // `head` is the whole file
   std::string path;       // for messages
-  // What is known already.
+  // Facts that the user gives.
   std::optional<char> delimiter = {};
   std::optional<bool> header = {};
   std::string label = {};  // if a field of the first record has this text, that record is a header
@@ -73,7 +73,7 @@ struct DataLook {
   std::set<std::string> repeated;  // names that several columns have
 
   bool is_named(size_t column) const { return !form.names.empty() && !form.names[column].empty(); }
-  // What messages call the column: its name; its name and number, if several columns have that name; or its number, if
+  // The column's name in messages: its name; its name and number, if several columns have that name; or its number, if
   // it has no name.
   std::string name_of(size_t column) const;
   // Whether there is a header, whose name for the column a configuration can hold; and whether that name is not empty,

@@ -1,4 +1,4 @@
-// What `trainer init` writes: a plan as a configuration, in YAML with comments, and what it says when it is done. Pure
+// The output of `trainer init`: a plan as a configuration, in YAML with comments, and the messages at the end. Pure
 // functions; any thread may call them.
 #pragma once
 
@@ -35,7 +35,7 @@ struct InitTextArgs {
   bool by_number = false;   // see ConfigText
 };
 
-// What was seen and assumed, a line for each thing.
+// Everything that was seen and assumed, one thing on each line.
 std::string init_text(const InitTextArgs& args);
 // The last lines: commands to train and to judge the model, ready to be pasted into a shell.
 std::string next_command(const std::string& config);

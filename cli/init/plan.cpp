@@ -44,9 +44,9 @@ bool needs_float64(const NumberSums& numbers) {
 // The value with as many digits as its type has (float64 if it is `wide`, else float32).
 Spec plain_number(double value, bool wide) { return Spec::of(rounded(value, wide ? 17 : 7)); }
 
-// What numbers are divided by, after the mean was subtracted: their deviation, or more. If nearly all numbers are
-// equal (a flag that is rarely set), the deviation is so small that one row would outweigh all others. Therefore no
-// number that was seen becomes more than 10.
+// The divisor of numbers, after the mean was subtracted: their deviation, or more. If nearly all numbers are equal (a
+// flag that is rarely set), the deviation is so small that one row would outweigh all others. Therefore the divisor is
+// so large that no number in the data becomes more than 10.
 double spread(const NumberSums& numbers) {
   return std::max(numbers.deviation(), std::max(numbers.max - numbers.mean, numbers.mean - numbers.min) / 10);
 }

@@ -20,7 +20,7 @@ struct ChosenOp {
   std::string doc;  // what it does
 };
 
-// Columns that are read in the same way, and what becomes of them. For numbers `found.texts` is empty.
+// Columns that are read in the same way, and the ops that change them. For numbers `found.texts` is empty.
 struct PlannedField {
   FoundField found = {};  // the field as it is after the ops
   std::string read_as = {};

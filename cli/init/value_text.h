@@ -1,4 +1,4 @@
-// What the texts of values look like. Pure functions; any thread may call them.
+// Tells what the text of a value looks like: a number, a date, an identifier. Pure functions; any thread may call them.
 #pragma once
 
 #include <string>

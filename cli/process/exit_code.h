@@ -1,4 +1,4 @@
-// Exit codes: what the program tells its caller. The numbers are from sysexits.h, and for signals from shells.
+// The exit codes of the program. The numbers are from sysexits.h; for signals, they are the numbers that shells use.
 #pragma once
 
 #include <string>

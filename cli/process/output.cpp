@@ -46,8 +46,8 @@ Output Output::file(const std::string& path) {
   const bool whole = !there || regular || S_ISDIR(status.st_mode);
   if (whole && stream < 0) return whole_file(path);
   if (stream < 0) return Output(Stream::open(path), path);
-  // A stream is duplicated, because a file that is opened again is written from its beginning, over what the stream
-  // wrote.
+  // A stream is duplicated: if the file were opened again, it would be written from its beginning, over the stream's
+  // text.
   Descriptor same(::fcntl(stream, F_DUPFD_CLOEXEC, 0));
   if (!same) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
   return Output(Stream(std::move(same)), path);

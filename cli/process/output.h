@@ -19,7 +19,7 @@
 
 namespace millrace::cli {
 
-// The reader of our standard output has gone (`| head`): a reason to stop quietly, not a failure.
+// The reader of our standard output has closed it (`| head`): a reason to stop quietly, not a failure.
 MILLRACE_DECLARE_ERROR(OutputClosed, IoError);
 
 class Output {

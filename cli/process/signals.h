@@ -1,7 +1,7 @@
-// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in an orderly way; a second one ends the program at once. What
-// comes within kSameSignal of the first belongs to it: timeout(1) sends its signal to the program and to its group, and
-// a wrapper may hand on what the terminal sends, too. A second SIGHUP never ends the program, because a terminal that
-// closes may send several. SIGUSR1 asks for something and ends nothing, if the work takes it.
+// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in an orderly way; a second one ends the program at once.
+// Signals within kSameSignal of the first one belong to it: timeout(1) sends its signal to the program and to its
+// group, and a wrapper may hand on what the terminal sends, too. A second SIGHUP never ends the program, because a
+// terminal that closes may send several. SIGUSR1 asks for something and ends nothing, if the work takes it.
 //
 //   SignalWatcher signals;                                        // before any other thread
 //   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }

@@ -19,12 +19,12 @@ namespace millrace::cli {
 
 namespace {
 
-// How long a reader who takes nothing is waited for after a signal.
+// How long to wait after a signal for a reader that takes nothing.
 constexpr int kPatienceMilliseconds = 2000;
-// Nothing tells that somebody has opened a pipe to read it, so opening is tried this often.
+// No event tells that a reader has opened the pipe, so opening is tried again after this time.
 constexpr int kTryMilliseconds = 20;
 
-// A reader was waited for in vain.
+// A reader took nothing for too long.
 std::atomic<bool> given_up{false};
 
 constexpr int kToWrite = O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
@@ -42,15 +42,15 @@ bool is_pipe(const std::string& path) {
 
 MILLRACE_DEFINE_ERROR(OutputStopped, IoError, io);
 
-// Other programs share the opened pipe or terminal behind a standard stream, so its flags must stay as they are. This
-// program opens the pipe or terminal once more: writes to what it opened itself do not block.
+// Other programs share a standard stream's pipe or terminal, so its flags must not change. So this program opens the
+// pipe or terminal once more, and writes there do not block.
 Stream Stream::standard(int number) {
   struct stat status {};
   const int flags = ::fcntl(number, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ::fstat(number, &status) != 0) return {{}, number, Way::plain};
   if (S_ISSOCK(status.st_mode)) return {{}, number, Way::socket};
   if (!is_pipe_or_terminal(number, status.st_mode)) return {{}, number, Way::plain};
-  char path[32] = {};  // needs no memory: it may be what has run out
+  char path[32] = {};  // needs no memory, which may have run out
   (void)std::snprintf(path, sizeof path, "/proc/self/fd/%d", number);
   Descriptor again(::open(path, kToWrite));
   if (!again) return {{}, number, Way::shared};

@@ -1,9 +1,9 @@
-// Stream: writes text to a descriptor. A reader who takes nothing never keeps a signal out.
+// Stream: writes text to a descriptor. A signal ends the wait for a reader that takes nothing.
 //
 // A write waits while there is no room, also if the descriptor does not block. After a signal that ends the work
 // (signals.h) it waits only as long as the reader takes something at least every two seconds. What was written stays
-// written, so the last line may be cut off. Once a reader was waited for in vain, none is waited for any more. One
-// thread uses a Stream.
+// written, so the last line may be cut off. After a reader took nothing for that long, no reader is waited for any
+// more. One thread uses a Stream.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ class Stream {
  private:
   enum class Way {
     plain,   // a file always has room
-    opened,  // by us: does not block
+    opened,  // opened by us, so it does not block
     socket,  // sends without blocking
     shared,  // may block: never write more than there is room for
   };

@@ -1,4 +1,4 @@
-// What the terminal, if there is one, can show; and a line on it. One thread uses a StatusLine.
+// The abilities of the terminal, if there is one, and a status line on it. One thread uses a StatusLine.
 #pragma once
 
 #include <cstddef>

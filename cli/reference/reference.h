@@ -1,5 +1,5 @@
-// The reference of what a configuration may hold, gathered from the declarations of its keys and kinds: as text for a
-// terminal, as JSON, as Markdown and as a schema. Pure functions.
+// The reference of all keys and kinds of a configuration, gathered from their declarations: as text for a terminal, as
+// JSON, as Markdown and as a schema. Pure functions.
 #pragma once
 
 #include <span>

@@ -16,7 +16,7 @@ std::exception_ptr reported(const std::exception_ptr& failure);
 std::string failure_text(const Error& failure, bool color);
 // The "error" event, one line. What is unknown is null.
 std::string failure_event(const Error& failure);
-// What failure_event() makes of InternalError("out of memory"), for when there is no memory to make it.
+// The text of failure_event(InternalError("out of memory")), for use when there is no memory.
 inline constexpr std::string_view kOutOfMemoryEvent =
     R"({"v":1,"event":"error","kind":"internal","file":null,"line":null,"column":null,)"
     R"("message":"out of memory","hint":null})"

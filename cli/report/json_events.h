@@ -17,10 +17,10 @@ std::string step_event(const StepReport& step);
 std::string validation_event(const ValidationReport& report);
 std::string resume_event(const ResumeReport& report);
 std::string checkpoint_event(const CheckpointReport& report);
-// What else the training says: warnings, rows that were left out, lines of `print`.
+// Other lines of the training: warnings, rows that were left out, lines of `print`.
 std::string log_event(std::string_view text);
 std::string done_event(const TrainResult& result, const Diagnosis& diagnosis);
-// What `trainer input`, `trainer evaluate` and `trainer check` say at their end; `config`, if given, is the last key.
+// The last events of `trainer input`, `trainer evaluate` and `trainer check`; `config`, if given, is the last key.
 std::string done_event(const InputResult& result);
 std::string evaluation_event(const EvaluationResult& result);
 std::string check_event(const CheckReport& report, const Spec* config);

@@ -19,14 +19,14 @@ namespace millrace::cli {
 
 namespace {
 
-// The line says so if nothing was told for longer.
+// The line says so if no report came for longer.
 constexpr double kQuietSeconds = 1;
 constexpr auto kTick = std::chrono::milliseconds(500);
 
 // "34%"; not 100% before the end.
 std::string share_text(double done) { return format_share(done < 1 ? std::min(done, 0.99) : 1); }
 
-// What the training is doing, if that is not a step among many.
+// The current work of the training, if it is not one of many steps.
 std::string activity(const LiveState& state) {
   std::string out;
   if (state.validation) {

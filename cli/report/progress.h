@@ -24,13 +24,13 @@ namespace millrace::cli {
 
 enum class ProgressStyle { none, lines, live };
 
-// What a live line is made of.
+// The contents of a live line.
 struct LiveState {
   std::optional<int64_t> steps = {};                  // in all, if that is known
   std::optional<StepReport> report = {};              // the newest one
   std::optional<ValidationProgress> validation = {};  // the one that runs
-  double quiet_seconds = 0;                           // since the newest of these
-  std::optional<StepReport> first = {};               // of a training that went on from a checkpoint
+  double quiet_seconds = 0;                           // since the newest of these reports
+  std::optional<StepReport> first = {};               // the first report of a training that went on from a checkpoint
   bool stopping = false;
 };
 
@@ -54,7 +54,7 @@ class Progress {
   // Writes a line of its own (a warning, a bad row, a line of `print`), even if there is a live line; nothing if the
   // style is `none`.
   void log(std::string_view text);
-  // The training ends after what it is doing. Writes nothing: it may be called while a signal is handled.
+  // Says that the training ends soon. Writes nothing, as it may be called while a signal is handled.
   void stopping() { stopping_.store(true); }
   // Nothing is written after it.
   void end();

@@ -1,4 +1,4 @@
-// What commands say at their end, for people. Pure functions.
+// The texts of commands at their end, for people. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace millrace::cli {
 // the model's file, or how to keep the model; checkpoints, if there are any. `input` holds more lines, about the input.
 std::string result_text(const TrainResult& result, std::string_view input = {});
 
-// What `trainer input` did.
+// The result of `trainer input`.
 struct InputResult {
   std::string reason;  // "end of data", "batches" or "stopped"
   InputSummary input;
@@ -25,7 +25,7 @@ struct InputResult {
 };
 std::string result_text(const InputResult& result);
 
-// What `trainer evaluate` found out.
+// The result of `trainer evaluate`.
 struct EvaluationResult {
   uint64_t rows = 0;
   uint64_t files = 0;
@@ -33,7 +33,7 @@ struct EvaluationResult {
   MetricValues metrics = {};
   std::string weight = {};                     // the field by which rows count in both; empty: all count alike
   std::string unweighted = {};                 // with a weight: the setting that takes it away
-  MetricValues in_label_unit = {};             // what in_label_unit() makes of the metrics
+  MetricValues in_label_unit = {};             // the result of in_label_unit() for the metrics
   std::optional<double> commonest_class = {};  // the share of the rows that belong to it
   double seconds = 0;
 };
@@ -47,7 +47,7 @@ MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedM
 // weighted, and one if the model is no more accurate than a guess of the commonest class for every row.
 std::string evaluation_text(const EvaluationResult& result);
 
-// What `trainer check` found out.
+// The result of `trainer check`.
 struct CheckReport {
   std::string rows;  // the fields of a row
   int64_t batch_size = 0;

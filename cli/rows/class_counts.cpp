@@ -15,7 +15,7 @@ void ClassCounts::add(const RowBlock& batch) {
   const auto count = [this](const auto& label) {
     if constexpr (!std::same_as<decltype(label), const Texts&>) {
       const auto number = static_cast<double>(label.front());
-      if (!std::isfinite(number)) return;  // the loss refuses it
+      if (!std::isfinite(number)) return;  // the loss refuses such a label
       ++counts_[kind_ == PredictionKind::yes_or_no ? (number > 0.5 ? 1 : 0) : static_cast<int64_t>(number)];
       ++rows_;
     }

@@ -14,7 +14,8 @@ namespace {
 // A ragged field is one column, however many values it has.
 int64_t columns_of(const FieldSpec& field) { return field.ragged() ? 1 : field.shape.elements(); }
 
-// Adds columns for a field that was not read from any. Each gets a name of its own, so that it can be selected by name.
+// Adds columns for a field that was not read from columns. Each gets a name of its own, so that it can be selected by
+// name.
 void append_field(std::vector<CsvColumn>& out, std::set<std::string>& taken, const RowSpec& rows, size_t field) {
   const FieldSpec& spec = rows.fields[field];
   for (int64_t i = 0; i < columns_of(spec); ++i) {

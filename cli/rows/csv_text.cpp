@@ -158,7 +158,7 @@ bool CsvText::find_text(size_t column, const RowBlock& batch, int64_t row) {
         if (try_text(column, batch, row, std::string(count, blank) + text, exactly)) return true;
       }
     }
-    // The values may be what a missing value becomes.
+    // The values may be the default, so that the text of a missing value gives them.
     if (try_text(column, batch, row, {}, exactly)) return true;
     for (const CsvValue& value : values) {
       for (const std::string& text : missing_of(value)) {

@@ -82,7 +82,7 @@ class Diagnostician {
     out_.advice.push_back({std::move(key), std::move(from), std::move(to), gain, std::move(why)});
   }
 
-  // How many times as fast it would be if the thread that trains did not spend `seconds` on the input.
+  // How many times as fast the training would be if its thread did not spend `seconds` on the input.
   double gain_without(double seconds) const { return seconds_ / std::max(seconds_ - seconds, 0.01 * seconds_); }
 
   // While the training thread makes a batch, the others have nothing to do. If all share the work, it takes less time.
@@ -122,7 +122,7 @@ class Diagnostician {
 
   void advise_threads() {
     if (run_.device != "cpu" || config_.threads == 0 || run_.threads >= processors_) return;
-    // So short a step is not divided among threads.
+    // More threads do not help such short steps.
     if (seconds_ < kShortStep * static_cast<double>(steps_)) return;
     advise("threads", cat(run_.threads), "auto", 1 / (kSerial + (1 - kSerial) * run_.threads / processors_),
            cat("this process may use ", count_of(processors_, "processor")));

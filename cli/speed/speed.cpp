@@ -95,7 +95,7 @@ class SpeedTest {
     out_.batch_size = trainer.input().output().batch_size;
   }
 
-  // What is measured, with another value of the key.
+  // The measured configuration with another value of the key.
   Spec with(const std::string& key, const std::string& value) const {
     Spec config = spec_;
     apply_override(config, cat(key, '=', value), catalog_);
@@ -161,7 +161,7 @@ class SpeedTest {
                     {}, "give it more data, or smaller batches");
   }
 
-  // First the advice of the diagnosis, then what else may help.
+  // First the advice of the diagnosis, then other advice that may help.
   std::vector<Advice> candidates() const {
     std::vector<Advice> all = out_.diagnosis.advice;
     if (out_.bottleneck != Bottleneck::step) {

@@ -42,7 +42,7 @@ struct SpeedOptions {
   double window_seconds = 0.7;  // how long each training is timed
   int64_t warm_up = 10;
   std::stop_token stop = {};  // ends the measurement soon
-  // Is told what is measured next.
+  // Called with a description of the next measurement.
   std::function<void(std::string_view part)> tell = [](std::string_view) {};
 };
 
@@ -59,7 +59,7 @@ Bottleneck bottleneck_of(double step_seconds, double together_seconds);
 // The advice that gained most, unless the gain is less than kWorthwhileGain, or within the noise.
 std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise);
 
-// What is worth trying in addition to a diagnosis's advice: keys of this resolved configuration that change only how
+// Advice that is worth trying in addition to a diagnosis's: keys of this resolved configuration that change only how
 // fast it is.
 std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads);
 

@@ -1,5 +1,4 @@
-// What a run's numbers say about its speed, and what `trainer speed` found, as text for people and as JSON. Pure
-// functions.
+// The speed of a run, and the result of `trainer speed`, as text for people and as JSON. Pure functions.
 #pragma once
 
 #include <string>

@@ -43,8 +43,8 @@ std::string wrapped(std::string_view text, size_t indent, size_t used) {
 
 namespace {
 
-// Where a line ends that has at most `width` columns: before a blank. If its first word is wider, after that word. The
-// blanks at its start are no end.
+// The end of a line of at most `width` columns, which is before a blank, but not before the blanks at its start. If the
+// first word is wider than that, the line ends after this word.
 size_t end_of_line(std::string_view line, size_t width) {
   size_t end = line.npos;
   const size_t first = std::min(line.find_first_not_of(' '), line.size());

@@ -16,7 +16,7 @@ inline constexpr size_t kPageWidth = 100;
 // at the end.
 std::string wrapped(std::string_view text, size_t indent, size_t used);
 
-// The lines of `text`, those that are wider than `width` columns divided between words; what goes on in a further line
+// The lines of `text`. Lines that are wider than `width` columns are divided between words, and each further line
 // begins with two blanks. A word that is wider than a line stays whole, without blanks before it.
 std::string folded(std::string_view text, size_t width);
 

@@ -7,7 +7,8 @@ namespace millrace::cli {
 
 namespace {
 
-// A kill drawn below kStarting comes at the start, one below kTraining in the training, and any other one at a call.
+// A number below kStarting means a kill at the start, one below kTraining a kill in the training, any other a kill at a
+// call.
 constexpr double kStarting = 0.05, kTraining = 0.5;
 constexpr double kMissedStart = 0.7;
 // This call comes only once, in the process that begins the training.

@@ -22,8 +22,9 @@ struct Redirections {
   std::vector<std::string> settings;    // for `--set`
   std::vector<std::string> line_files;  // names in the folder: files of lines, which a resumed training goes on with
 };
-// For a training of `config`, which is valid, in `folder`. `every`: it writes checkpoints after so many steps; absent:
-// none. Every step is reported; with train.report_over: window every third, and in very long trainings fewer.
+// The settings for a training of `config`, which is valid, in `folder`. `every`: it writes checkpoints after so many
+// steps; absent: none. Every step is reported; with train.report_over: window every third step; in very long trainings
+// fewer steps.
 Redirections redirected_to(const std::string& folder, const Spec& config, const Catalog& catalog,
                            std::optional<int64_t> every);
 

@@ -1,5 +1,5 @@
-// ReferenceRun: what an uninterrupted training reported, step by step, and when. A resumed training has to report the
-// same at the same steps. A value.
+// ReferenceRun: the reports of an uninterrupted training, step by step, and their times. A resumed training has to
+// report the same at the same steps. A value.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ DoneEvent read_done(const std::string& line);
 // The first difference, for example "rows is 70, and 77 if it is killed and resumed"; empty if there is none.
 std::string difference(const DoneEvent& one, const DoneEvent& resumed);
 
-// How a training failed.
+// The failure of a training.
 struct TrainingFailure {
   std::string line;    // the last line that it printed
   std::string errors;  // what it wrote to standard error

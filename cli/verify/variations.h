@@ -1,6 +1,6 @@
-// Variations: what a resume may change without changing any result: threads, the delivery, and the keys of ops that
-// decide only how fast rows come (OptionReader::only_speed()). Ops declare these keys, so the ops of plug-ins are
-// varied, too.
+// Variations: the settings that a resume may change without changing any result: threads, the delivery, and the keys of
+// ops that decide only how fast rows come (OptionReader::only_speed()). Ops declare these keys, so the ops of plug-ins
+// are varied, too.
 //
 // Constant after construction.
 #pragma once

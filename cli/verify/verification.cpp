@@ -30,10 +30,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// About so many checkpoints in a training.
+// A training has about so many checkpoints.
 constexpr int64_t kCheckpoints = 30;
 constexpr const char *kReferenceName = "uninterrupted", *kLogName = "log.jsonl";
-// What the last training in a folder wrote to standard error.
+// The file for the standard error of the last training in a folder.
 constexpr const char* kErrorsName = "errors.txt";
 
 double seconds_since(Clock::time_point start) { return 1e-9 * static_cast<double>(nanoseconds_since(start)); }
@@ -105,9 +105,9 @@ class Verification {
     Variation variation;
     Redirections files;
     int64_t from = 0;       // the step that it went on from
-    int64_t step = 0;       // the last one that it told of; 0: none
-    int64_t validated = 0;  // the last step after which it told of a validation
-    std::string line;       // the last one
+    int64_t step = 0;       // the last step that it reported; 0: none
+    int64_t validated = 0;  // the last step after which it reported a validation
+    std::string line;       // the last line that it printed
   };
   enum class Outcome { ended, killed, differs, stopped };
 
@@ -151,14 +151,14 @@ class Verification {
   }
 
   void tell_estimate() {
-    // What is lost and done again by a kill is about what lies between two checkpoints.
+    // Each kill repeats about the steps between two checkpoints.
     const TrainingTimes now = times();
     const double again = static_cast<double>(options_.kills) * (now.starting + now.checkpoint);
     estimate_ = cat("killing and resuming, about ", format_seconds(now.starting + now.training + again));
     options_.tell(estimate_, {});
   }
 
-  // One training, killed as often as it comes to it, until it ends. False after a signal.
+  // Runs one training, kills and resumes it as planned, until it ends. False after a signal.
   bool train_with_kills(KillPlan& plan, const Variations& variations) {
     Draws varied(options_.seed, cat("variations ", ++report_.trainings));
     const std::string folder = folder_.make(cat("resumed-", report_.trainings));
@@ -168,7 +168,8 @@ class Verification {
       const int64_t left = options_.kills - report_.kills.all();
       if (left > 0) attempt.kill = plan.next(times().training - position, left, !begun);
       const PlannedKill planned = attempt.kill;
-      // Always at other steps, so that they come at every step of a window, an epoch or an update of several batches.
+      // Checkpoints come at other steps each time, so that they come at every step of a window, an epoch or an update
+      // of several batches.
       const int64_t every = every_ / 2 + 1 + static_cast<int64_t>(varied.below(static_cast<uint64_t>(every_)));
       attempt.files = redirected_to(folder, config_, catalog_, every);
       options_.tell(estimate_, cat(report_.kills.all(), " of ", count_of(options_.kills, "kill")));
@@ -220,7 +221,7 @@ class Verification {
             count_kill(attempt);
             return Outcome::killed;
           }
-          // It ended just before; what it said last is still to be read.
+          // The training ended just before; its last lines are still to be read.
           until = Clock::time_point::max();
           attempt.kill.when = PlannedKill::When::never;
           continue;
@@ -232,7 +233,7 @@ class Verification {
     }
   }
 
-  // False if the event is not what the uninterrupted training said.
+  // False if the event differs from the event of the uninterrupted training.
   bool take(Attempt& attempt, const TrainingEvent& event) {
     if (event.name == "resume") {
       attempt.from = event.step;
@@ -266,7 +267,7 @@ class Verification {
     try {
       expect_good_end(child, attempt.line, attempt.folder);
     } catch (Error& error) {
-      // Whoever looks for the cause needs the checkpoints.
+      // The user needs the checkpoints to look for the cause.
       folder_.keep();
       error.add_context(cat("the training in ", attempt.folder, ", resumed after ",
                             count_of(report_.kills.all(), "kill"), " with ", attempt.variation.text()));
@@ -295,7 +296,7 @@ class Verification {
 
   static std::string checkpoints_of(const Attempt& attempt) { return cat(attempt.folder, '/', kCheckpointsName); }
 
-  // How far the training is whose newest checkpoint lies there, in seconds of the uninterrupted one.
+  // The position of the newest checkpoint in the folder, in seconds of the uninterrupted training.
   double position_of(const std::string& folder) const {
     const std::vector<ListedCheckpoint> listed = list_checkpoints(cat(folder, '/', kCheckpointsName));
     return listed.empty() ? 0 : reference_.seconds_to(static_cast<int64_t>(listed.back().step));

@@ -25,11 +25,11 @@ struct VerifyOptions {
   int64_t kills = 20;
   uint64_t seed = 0;
   std::string keep = {};  // the folder that stays; empty: a temporary one
-  // Is called with what is being done; `detail` changes often.
+  // Called with the current work; `detail` changes often.
   std::function<void(std::string_view what, std::string_view detail)> tell = [](std::string_view, std::string_view) {};
 };
 
-// How many kills came at which moments.
+// The number of kills at each kind of moment.
 struct KillCounts {
   int64_t starting = 0;                       // before the first step of the process
   int64_t early = 0;                          // later, but before the first checkpoint
@@ -46,7 +46,7 @@ struct VerifyReport {
   int64_t trainings = 0;  // that were killed and resumed, each to its end
   int64_t resumes = 0;    // from a checkpoint
   std::set<int> threads = {};
-  std::map<std::string, int64_t> deliveries = {};  // by name: how often it was used
+  std::map<std::string, int64_t> deliveries = {};  // by name: how often each was used
   int64_t steps = 0, rows = 0;
   std::string weights;          // of the uninterrupted training
   std::string resumed_weights;  // empty if the resumed training did not reach its end
