@@ -19,13 +19,11 @@
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/files/files_in_use.h"
-#include "millrace/trainer/files/model_file.h"
-#include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/files/yaml.h"
-#include "millrace/trainer/files/yaml_writer.h"
 #include "millrace/trainer/input/build_input.h"
 #include "millrace/trainer/step/step.h"
 #include "millrace/trainer/step/step_inputs.h"
+#include "millrace/trainer/training_files.h"
 #include "millrace/trainer/training_loop.h"
 #include "millrace/trainer/validation.h"
 
@@ -67,25 +65,14 @@ struct Trainer::Impl {
   void build_loop();
   void warn_of_endlessness();
   void build_checkpoints();
-  void check_save();
-  void check_save_to(const std::string& file) const;
-  void check_file(const Spec& node, const SavedFacts& facts) const;
-  Spec kept_config() const;
   TrainResult train(const TrainCallbacks& given);
-  OptimizerState optimizer_state();
   void load();
-  void load_values();
-  SavedFacts facts() const;
-  SavedFacts facts_with(const OptimizerState& state) const;
-  ModelFile pack(const std::string& path);
-  void keep_last();
-  void save_last();
 
   const Port& input() const { return delivery->graph().output(); }
-  void log_lost(const Error& error) const { log(cat("warning: the model of the last step is lost: ", error.what())); }
   void log(std::string_view text) const {
     if (loop) loop->log(text);
   }
+  void warn(const std::string& text) const { log(cat("warning: ", text)); }
 
   Config config;
   const Catalog catalog;
@@ -96,11 +83,9 @@ struct Trainer::Impl {
   std::unique_ptr<Delivery> delivery;
   std::optional<Model> model;  // made by build_model()
   std::unique_ptr<TrainStep> step;
+  std::optional<TrainingFiles> files;
   std::unique_ptr<Validation> validator;  // with a key `validation`
   std::vector<std::string> warnings;
-  // The model of the last step, if the best one takes its place; written after that one, which matters more.
-  std::optional<ModelFile> last;
-  std::string saved_last;  // see TrainResult
   std::unique_ptr<TrainingLoop> loop;
   std::unique_ptr<Checkpoints> checkpoints;  // with a key `checkpoint`; made last
   std::optional<ResumeReport> resumed;
@@ -142,6 +127,11 @@ void Trainer::Impl::build_model() {
     error.set_place(config.loss.spec.place());
     throw;
   }
+  files.emplace(TrainingFilesArgs{.config = config,
+                                  .input = delivery->graph(),
+                                  .step = *step,
+                                  .context = context,
+                                  .on_warning = [this](const std::string& text) { warn(text); }});
   const ModelFacts facts{.parameters = model->parameters(), .prediction = model->output(), .label = step->label()};
   for (std::string& warning : model_warnings(config, catalog.layers, facts)) warnings.push_back(std::move(warning));
   std::vector<std::string> readers = {config.loss.label, config.loss.weight};
@@ -181,7 +171,7 @@ void Trainer::Impl::build_loop() {
       .delivery = *delivery,
       .step = *step,
       .validator = validator.get(),
-      .keep_last = [this] { keep_last(); },
+      .keep_last = [this] { files->keep_last(); },
       .at_border = [this](bool ends) { return !checkpoints || checkpoints->at_border(loop->steps(), ends); }});
 }
 
@@ -190,15 +180,6 @@ void Trainer::Impl::build_checkpoints() {
   if constexpr (!kCheckpoints) {
     throw config.node("checkpoint").error(left_out_text("checkpoint", "checkpoints"), left_out_hint("checkpoints"));
   } else {
-    const OptimizerState optimizer = optimizer_state();
-    SavedFacts facts = this->facts();
-    facts.config = config.resolved;
-    facts.optimizer = &optimizer;
-    check_file(config.node("checkpoint"), facts);
-    const auto metadata = [this, out = saved_metadata(facts)]() mutable {
-      set_optimizer_counts(out, optimizer_state());
-      return out;
-    };
     CudaNeeds needs;
     for (const Model::Node& node : model->nodes()) needs.convolutions |= attributed(*node.layer, &Layer::convolves);
     checkpoints = Checkpoints::make(
@@ -207,7 +188,7 @@ void Trainer::Impl::build_checkpoints() {
          .context = context,
          .parts =
              {.context = context, .step = *step, .loop = *loop, .delivery = *delivery, .validation = validator.get()},
-         .metadata = metadata,
+         .metadata = files->checkpoint_metadata(),
          .loss = [this] { return step->loss(); },
          .written = delivery->graph().files().written,
          .needs = needs,
@@ -215,7 +196,7 @@ void Trainer::Impl::build_checkpoints() {
              [this](const CheckpointReport& report) {
                if (callbacks->on_checkpoint) callbacks->on_checkpoint(report);
              },
-         .on_warning = [this](const std::string& text) { log(cat("warning: ", text)); }});
+         .on_warning = [this](const std::string& text) { warn(text); }});
   }
 }
 
@@ -232,49 +213,6 @@ void Trainer::Impl::warn_of_endlessness() {
                          "(epochs, rows), or set train.steps"));
 }
 
-void Trainer::Impl::check_save_to(const std::string& file) const {
-  std::string loss = would_overwrite(file, delivery->graph().files(), config.written.place().file);
-  if (loss.empty() && validator) loss = would_overwrite(file, validator->input().files(), {});
-  if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
-  check_writable(file);
-}
-
-void Trainer::Impl::check_save() {
-  if (!config.save) return;
-  check_save_to(config.save->file);
-  if (config.validation && config.validation->keep_best) check_save_to(config.save->last_file());
-  const OptimizerState state = optimizer_state();
-  check_file(config.node("save"), facts_with(state));
-}
-
-// Throws an error of `node`, the key, if a model file with these facts could not be read again.
-void Trainer::Impl::check_file(const Spec& node, const SavedFacts& facts) const {
-  try {
-    read_row_spec(row_spec_text(*facts.rows), "rows");
-  } catch (ConfigError& error) {
-    throw node.error(cat("the rows cannot be written to a model file: ", error.message()));
-  }
-  const size_t bytes = to_yaml(facts.config).size();  // throws for texts that YAML cannot hold
-  if (bytes > kMaxYamlBytes) {
-    throw node.error(cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ",
-                         "at most ", kMaxYamlBytes, " can be read again"),
-                     "shorten long lists: files as a pattern, columns as ranges such as 0-999");
-  }
-  try {
-    check_model_file(*model, facts);
-  } catch (ConfigError& error) {
-    throw node.error(error.message());
-  }
-}
-
-// The configuration that goes into a model file. Readers of the file need not know where the model, checkpoints and
-// logs were written, what the training began with, and what was compared.
-Spec Trainer::Impl::kept_config() const {
-  Spec kept = config.resolved;
-  for (const char* key : {"save", "load", "compare", "checkpoint", "log"}) kept.erase(key);
-  return kept;
-}
-
 Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   const FloatMode mode;
   Config config = read_config(spec, catalog);
@@ -288,7 +226,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   impl->warn_of_endlessness();
   impl->load();
   impl->build_validation();
-  impl->check_save();
+  impl->files->check_save(impl->validator ? impl->validator->input().files() : InputFiles());
   impl->build_loop();
   impl->build_checkpoints();
   return Trainer(std::move(impl));
@@ -332,51 +270,14 @@ uint64_t Trainer::memory_bound() const {
          (impl.checkpoints ? impl.checkpoints->memory_bound() : 0) + shared_workspace_bytes(impl.context.device());
 }
 
-OptimizerState Trainer::Impl::optimizer_state() {
-  const Spec* node = std::as_const(config.resolved).find("optimizer");
-  return {.kind = kind_and_options(*node, "an optimizer").kind,
-          .steps = step->steps(),
-          .updates = step->updates(),
-          .slots = step->slots()};
-}
-
 void Trainer::Impl::load() {
-  if (!config.load) return;
   try {
-    load_values();
+    files->load();
   } catch (const MissingError&) {
     // A training that goes on does not need what it began with.
     if (!config.checkpoint) throw;
     not_loaded = std::current_exception();
   }
-}
-
-void Trainer::Impl::load_values() {
-  const ModelFile file = ModelFile::read(config.load->file);
-  load_model(file, *model, context);
-  if (!config.load->optimizer) return;
-  OptimizerState state = optimizer_state();
-  load_optimizer(file, *model, context, state);
-  step->resume(state.steps, state.updates);
-}
-
-SavedFacts Trainer::Impl::facts() const {
-  const TextColumns* text = delivery->graph().text_columns();
-  return {.config = kept_config(),
-          .nameless_fields = text != nullptr ? text->format->nameless_fields() : 0,
-          .rows = &delivery->graph().first_rows()};
-}
-
-// `state` outlives them.
-SavedFacts Trainer::Impl::facts_with(const OptimizerState& state) const {
-  SavedFacts saved = facts();
-  if (config.save && config.save->optimizer) saved.optimizer = &state;
-  return saved;
-}
-
-ModelFile Trainer::Impl::pack(const std::string& path) {
-  const OptimizerState state = optimizer_state();
-  return pack_model(path, step->model(), context, facts_with(state));
 }
 
 TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
@@ -386,11 +287,11 @@ TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
   TrainCallbacks all = given;
   all.on_start = [&](const StartReport& report) {
     if (given.on_start) given.on_start(report);
-    for (const std::string& warning : warnings) log(cat("warning: ", warning));
+    for (const std::string& warning : warnings) warn(warning);
     if (resumed && given.on_resume) given.on_resume(*resumed);
-    for (const std::string& warning : found) log(cat("warning: ", warning));
+    for (const std::string& warning : found) warn(warning);
     if (!resumed) return;
-    for (const std::string& warning : resumed->warnings) log(cat("warning: ", warning));
+    for (const std::string& warning : resumed->warnings) warn(warning);
     for (const std::string& note : resumed->notes) log(cat("note: ", note));
   };
   callbacks = &all;
@@ -407,25 +308,6 @@ TrainResult Trainer::Impl::train(const TrainCallbacks& given) {
   result.checkpoints = checkpoints->summary();
   checkpoints->end();
   return result;
-}
-
-void Trainer::Impl::keep_last() {
-  if (!config.save) return;
-  try {
-    attributed("save", {}, [&] { last = pack(config.save->last_file()); });
-  } catch (const Error& error) {
-    log_lost(error);
-  }
-}
-
-void Trainer::Impl::save_last() {
-  if (!last) return;
-  try {
-    attributed("save", {}, [&] { last->write(); });
-    saved_last = last->path();
-  } catch (const Error& error) {
-    log_lost(error);
-  }
 }
 
 std::optional<ResumeReport> Trainer::resume(const std::string& file) {
@@ -452,8 +334,7 @@ TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   if (config().save) {
     save(config().save->file);
     result.saved = config().save->file;
-    impl_->save_last();
-    result.saved_last = impl_->saved_last;
+    result.saved_last = impl_->files->save_last();
   }
   return result;
 }
@@ -469,13 +350,12 @@ void Trainer::stop() noexcept { impl_->loop->stop(); }
 void Trainer::save(const std::string& path) {
   const FloatMode mode;
   const TraceRange range(impl_->trace, "step", "save");
-  impl_->pack(path).write();
+  impl_->files->pack(path).write();
 }
 
 Network Trainer::network(const NetworkOptions& options) {
   const FloatMode mode;
-  return Network(pack_model("the trainer's model", impl_->step->model(), impl_->context, impl_->facts()), options,
-                 impl_->catalog);
+  return Network(impl_->files->pack_without_optimizer("the trainer's model"), options, impl_->catalog);
 }
 
 void write_trace(const Trace& trace, const std::string& path) {

@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <thread>
 
 #include "millrace/core/errors.h"
@@ -45,44 +43,6 @@ TEST(Trainer, SavesWhatItTrained) {
   // The configuration inside trains the same model.
   Trainer again = Trainer::from_spec(parse_yaml(file.metadata().at("config"), "saved"));
   EXPECT_EQ(again.run().weights, make().run().weights);
-}
-
-TEST(Trainer, SavesWhereTheConfigurationSays) {
-  const TempFolder folder;
-  const std::string path = folder.path("m.safetensors");
-  Trainer trainer = make("train: {steps: 2}\nsave: " + quote(path, 4096) + "\n");
-  EXPECT_FALSE(std::filesystem::exists(path)) << "not before the end";
-  EXPECT_EQ(trainer.run().saved, path);
-  EXPECT_EQ(make("train: {steps: 2}\n").run().saved, "");
-  // The file does not depend on its name.
-  const std::string other = folder.path("n.safetensors");
-  make("train: {steps: 2}\nsave: " + quote(other, 4096) + "\n").run();
-  EXPECT_EQ(TempFolder::read(other), TempFolder::read(path));
-  EXPECT_EQ(ModelFile::read(path).entries().size(), 4u);
-}
-
-TEST(Trainer, FindsOutBeforeTrainingThatItCannotSave) {
-  const TempFolder folder;
-  const auto saving_to = [](const std::string& path) { return [path] { make("save: " + quote(path, 4096) + "\n"); }; };
-  const std::string fifo = folder.path("fifo");
-  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(error_of<IoError>(saving_to(fifo)), fifo + ": cannot write: it exists and is not a regular file");
-  EXPECT_THROW(saving_to(folder.path("none/m"))(), IoError);
-  EXPECT_THROW(saving_to(folder.path())(), IoError);
-  EXPECT_THROW(saving_to(folder.path(std::string(256, 'm')))(), IoError) << "longer than a name may be";
-  std::filesystem::create_symlink(fifo, folder.path("link"));
-  EXPECT_THROW(saving_to(folder.path("link"))(), IoError);
-  EXPECT_NO_THROW(saving_to(folder.path("m"))());
-  EXPECT_FALSE(std::filesystem::exists(folder.path("m")));
-}
-
-TEST(Trainer, SavesOverNothingThatItReads) {
-  const TempFolder folder;
-  const std::string config = folder.path("c.yaml");
-  folder.write("c.yaml", std::string(kConfig) + "save: " + quote(config, 4096) + "\n");
-  EXPECT_EQ(error_of<ConfigError>([&] { Trainer::from_file(config); }),
-            cat(config, ":13:7: save: would overwrite ", quote(config, 4096),
-                ", which this run reads; give it another name"));
 }
 
 TEST(Trainer, ReadsAFileWithOverrides) {

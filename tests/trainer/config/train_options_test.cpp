@@ -1,4 +1,4 @@
-// The options of the key `train` and the keys `load` and `save`, in whole trainings.
+// The options of the key `train`, in whole trainings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -364,52 +364,6 @@ TEST_F(NonfiniteOptimizers, MayBecomeInfiniteStepByStep) {
   const TrainResult result = adagrad("skip", 1).run(logging());
   EXPECT_EQ(result.skipped_steps, 0);
   EXPECT_EQ(log_, std::vector<std::string>{cat("warning: ", state(2))});
-}
-
-TEST(TrainOptions, AnOptimizerGoesOnWhereItEnded) {
-  const TempFolder folder;
-  const std::string path = quote(folder.path("m.safetensors"), 4096);
-  const std::vector<std::string> same = {"input.synthetic={features: 20, rows: 64, constant: true}",
-                                         "input.batch.batch_size=8",
-                                         "optimizer={adam: {schedule: {linear: {steps: 8}}}}", "model[0]=dropout"};
-  const auto run = [&same](const std::vector<std::string>& more) {
-    std::vector<std::string> overrides = same;
-    overrides.insert(overrides.end(), more.begin(), more.end());
-    return make(overrides).run().weights;
-  };
-  const std::string whole = run({"train.steps=8"});
-  run({"train.steps=5", "save={file: " + path + ", optimizer: true}"});
-  EXPECT_EQ(run({"train.steps=3", "load={file: " + path + ", optimizer: true}"}), whole)
-      << "state, schedule and draws go on";
-  EXPECT_NE(run({"train.steps=3", "load=" + path}), whole) << "the values alone";
-  try {
-    make({"model[0]=dropout", "optimizer={rmsprop: {momentum: 0.9}}", "load={file: " + path + ", optimizer: true}"});
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_EQ(error.message(),
-              "the saved model does not fit: it holds the state of \"adam\", the optimizer is rmsprop");
-  }
-}
-
-TEST(TrainOptions, LoadsWhatAnotherTrainingSaved) {
-  const TempFolder folder;
-  const std::string path = quote(folder.path("m.safetensors"), 4096);
-  // The same batch over and over, so that two trainings in a row see what one long one does.
-  const std::string input = "input.synthetic={features: 20, rows: 64, constant: true}";
-  const std::string batch = "input.batch.batch_size=8";
-  const TrainResult long_one = make({input, batch, "train.steps=8"}).run();
-  make({input, batch, "train.steps=5", "save=" + path}).run();
-  const TrainResult second = make({input, batch, "train.steps=3", "load=" + path}).run();
-  EXPECT_EQ(second.weights, long_one.weights);
-  EXPECT_EQ(second.steps, 3);
-  EXPECT_NE(make({input, batch, "train.steps=3"}).run().weights, long_one.weights);
-  try {
-    make({"load={file: " + path + ", optimizer: true}"});
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_EQ(error.message(), "the saved model does not fit: it holds no state of an optimizer");
-  }
-  EXPECT_THROW(make({"load=" + quote(folder.path("none"), 4096)}), MissingError);
 }
 
 }  // namespace
