@@ -40,6 +40,7 @@ class FolderCheckpoints final : public Checkpoints {
   uint64_t memory_bound() const override;
 
  private:
+  void check_files() const;
   CheckpointFolder& folder();
   std::optional<Checkpoint> newest(std::vector<std::string>& warnings);
   Checkpoint given(const std::string& file);
@@ -80,7 +81,20 @@ FolderCheckpoints::FolderCheckpoints(const CheckpointsArgs& args)
       options_(*args.config.checkpoint),
       trace_(args.context.executor().trace()),
       state_(args.parts),
-      fingerprint_(Fingerprint::here(args.context.device(), args.needs)) {}
+      fingerprint_(Fingerprint::here(args.context.device(), args.needs)) {
+  check_files();
+}
+
+// Throws ConfigError if a checkpoint could not be read again, whenever it is written.
+void FolderCheckpoints::check_files() const {
+  CheckpointParts parts{.metadata = args_.metadata(), .tensors = {}, .numbers = {}, .fingerprint = fingerprint_};
+  for (NamedTensor& tensor : state_.all_tensors()) parts.tensors.push_back({std::move(tensor.name), tensor.values});
+  try {
+    check_checkpoint(parts);
+  } catch (const ConfigError& error) {
+    throw args_.config.node("checkpoint").error(error.message());
+  }
+}
 
 CheckpointFolder& FolderCheckpoints::folder() {
   if (!folder_) folder_.emplace(options_.dir, args_.calls);

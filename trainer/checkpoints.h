@@ -53,6 +53,7 @@ struct CheckpointsArgs {
 
 class Checkpoints {
  public:
+  // Throws ConfigError if a checkpoint of this training could not be read again.
   static std::unique_ptr<Checkpoints> make(const CheckpointsArgs& args);
   virtual ~Checkpoints() = default;
 

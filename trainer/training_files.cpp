@@ -11,6 +11,25 @@
 
 namespace millrace {
 
+namespace {
+
+// Throws an error of `node`, the key, if configuration or rows could not be read again.
+void check_facts(const Spec& node, const SavedFacts& facts) {
+  try {
+    read_row_spec(row_spec_text(*facts.rows), "rows");
+  } catch (ConfigError& error) {
+    throw node.error(cat("the rows cannot be written to a model file: ", error.message()));
+  }
+  const size_t bytes = to_yaml(facts.config).size();  // throws for texts that YAML cannot hold
+  if (bytes > kMaxYamlBytes) {
+    throw node.error(cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ",
+                         "at most ", kMaxYamlBytes, " can be read again"),
+                     "shorten long lists: files as a pattern, columns as ranges such as 0-999");
+  }
+}
+
+}  // namespace
+
 void TrainingFiles::load() {
   const auto& wanted = args_.config.load;
   if (!wanted) return;
@@ -31,7 +50,12 @@ void TrainingFiles::check_save(const InputFiles& validating) {
   const OptimizerState optimizer = optimizer_state();
   SavedFacts saved = facts();
   if (config.save->optimizer) saved.optimizer = &optimizer;
-  check_readable(config.node("save"), saved);
+  check_facts(config.node("save"), saved);
+  try {
+    check_model_file(args_.step.model(), saved);
+  } catch (ConfigError& error) {
+    throw config.node("save").error(error.message());
+  }
 }
 
 void TrainingFiles::check_target(const std::string& file, const InputFiles& validating) const {
@@ -41,32 +65,12 @@ void TrainingFiles::check_target(const std::string& file, const InputFiles& vali
   check_writable(file);
 }
 
-// Throws an error of `node`, the key, if a model file with these facts could not be read again.
-void TrainingFiles::check_readable(const Spec& node, const SavedFacts& saved) {
-  try {
-    read_row_spec(row_spec_text(*saved.rows), "rows");
-  } catch (ConfigError& error) {
-    throw node.error(cat("the rows cannot be written to a model file: ", error.message()));
-  }
-  const size_t bytes = to_yaml(saved.config).size();  // throws for texts that YAML cannot hold
-  if (bytes > kMaxYamlBytes) {
-    throw node.error(cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ",
-                         "at most ", kMaxYamlBytes, " can be read again"),
-                     "shorten long lists: files as a pattern, columns as ranges such as 0-999");
-  }
-  try {
-    check_model_file(args_.step.model(), saved);
-  } catch (ConfigError& error) {
-    throw node.error(error.message());
-  }
-}
-
 std::function<ModelMetadata()> TrainingFiles::checkpoint_metadata() {
   const OptimizerState optimizer = optimizer_state();
   SavedFacts saved = facts();
   saved.config = args_.config.resolved;
   saved.optimizer = &optimizer;
-  check_readable(args_.config.node("checkpoint"), saved);
+  check_facts(args_.config.node("checkpoint"), saved);
   return [this, out = saved_metadata(saved)]() mutable {
     set_optimizer_counts(out, optimizer_state());
     return out;

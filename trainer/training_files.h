@@ -42,7 +42,7 @@ class TrainingFiles {
   // could not be read again; IoError if it cannot be written. Does nothing without the key `save`.
   void check_save(const InputFiles& validating);
   // The metadata of a checkpoint: each call gives the optimizer's counts as they are then. Throws ConfigError at the
-  // key `checkpoint` if they could not be read again.
+  // key `checkpoint` if configuration or rows could not be read again.
   std::function<ModelMetadata()> checkpoint_metadata();
 
   // The model as it is now. The file of `path` has the optimizer's state if the key `save` asks for it.
@@ -56,7 +56,6 @@ class TrainingFiles {
 
  private:
   void check_target(const std::string& file, const InputFiles& validating) const;
-  void check_readable(const Spec& node, const SavedFacts& saved);
   Spec kept_config() const;
   SavedFacts facts() const;
   OptimizerState optimizer_state();

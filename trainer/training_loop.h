@@ -60,8 +60,7 @@ class TrainingLoop final : public TrainingPart {
   // Times and rates are this run's.
   void save(State& state) override;
   void restore(const State& state) override;
-  void list(std::vector<NamedTensor>&) override {}
-  size_t most_bytes() const override { return 0; }
+  void list(std::vector<NamedTensor>&, bool) override {}
 
  private:
   void begin(const TrainCallbacks& given);

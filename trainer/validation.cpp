@@ -170,8 +170,8 @@ void Validation::restore(const State& state) {
   best_ = std::move(best);
 }
 
-void Validation::list(std::vector<NamedTensor>& out) {
-  if (has_best()) best_model_->list("best/", out);
+void Validation::list(std::vector<NamedTensor>& out, bool all) {
+  if (best_model_ && (all || best_)) best_model_->list("best/", out);
 }
 
 void Validation::stop() noexcept {

@@ -76,8 +76,7 @@ class Validation final : public TrainingPart {
   // As a TrainingPart it lists the best model, if there is one, as "best/<parameter or state>".
   void save(State& state) override;
   void restore(const State& state) override;
-  void list(std::vector<NamedTensor>& out) override;
-  size_t most_bytes() const override { return best_model_ ? best_model_->bytes() : 0; }
+  void list(std::vector<NamedTensor>& out, bool all) override;
 
   // Makes run() return soon, also a later call of run(). Idempotent.
   void stop() noexcept;

@@ -54,6 +54,20 @@ class FullDisk final : public FileCalls {
   int before(std::string_view call) override { return call == "write" && full.load() ? ENOSPC : 0; }
 };
 
+// Has tensors only at a later step, as a validation has a best model.
+class LaterTensors final : public TrainingPart {
+ public:
+  explicit LaterTensors(int count) : count_(count) {}
+  void save(State&) override {}
+  void restore(const State&) override {}
+  void list(std::vector<NamedTensor>& out, bool all) override {
+    for (int i = 0; all && i < count_; ++i) out.push_back({cat("best/", i), TensorView(nullptr, DType::f32, {1})});
+  }
+
+ private:
+  const int count_;
+};
+
 class CheckpointsTest : public ::testing::Test {
  protected:
   Spec spec(const std::string& checkpoint) {
@@ -100,6 +114,21 @@ TEST_F(CheckpointsTest, AreWrittenWhenTheyAreDueAndAtTheEnd) {
   EXPECT_GT(summary.copy_seconds, 0);
   EXPECT_GT(summary.write_seconds, summary.copy_seconds);
   EXPECT_THAT(training.lines(), Contains("written: step 8"));
+}
+
+TEST_F(CheckpointsTest, ThatCouldNotBeReadAgainAreRefusedAtTheStart) {
+  OpenTraining training(spec("every: 4"));
+  const auto make = [&](int later) {
+    LaterTensors part(later);
+    CheckpointsArgs args = training.checkpoints_args();
+    args.parts.validation = &part;
+    Checkpoints::make(args);
+  };
+  // Four parameters, adam's two slots of each, and "state".
+  const int most = 65536 - 4 * 3 - 1;
+  EXPECT_NO_THROW(make(most));
+  EXPECT_THAT(error_of<ConfigError>([&] { make(most + 1); }),
+              AllOf(HasSubstr("checkpoint: the model file would hold 65537 tensors"), HasSubstr("at most 65536 and")));
 }
 
 TEST_F(CheckpointsTest, AreWrittenAtTheFirstBorderIfOneWasBeingWritten) {

@@ -69,27 +69,32 @@ State numbers_in(const ModelFile& file, const ModelFile::Entry* entry) {
   }
 }
 
-}  // namespace
-
-void write_checkpoint(const std::string& path, const CheckpointParts& parts, FileCalls& calls) {
+// The file without its values. `numbers`: the length of the encoded numbers.
+ModelFile declared_file(const std::string& path, const CheckpointParts& parts, size_t numbers) {
   ModelMetadata metadata = parts.metadata;
   metadata[std::string(kSealFormatKey)] = kCheckpointFormat;
   metadata[std::string(kSealChecksumKey)] = kOpenSeal;
   metadata[kStepKey] = cat(parts.step);
   if (parts.loss) metadata[kLossKey] = cat(*parts.loss);
   metadata[kFingerprintKey] = parts.fingerprint.text();
-  const std::string numbers = parts.numbers.encode();
   ModelFile file(path, std::move(metadata));
+  for (const CheckpointTensor& tensor : parts.tensors) file.declare(tensor.name, tensor.values.spec());
+  // Last: its length may be odd, which would leave later tensors unaligned.
+  file.declare(kNumbersName, {{static_cast<int64_t>(numbers)}, DType::u8});
+  return file;
+}
+
+}  // namespace
+
+void check_checkpoint(const CheckpointParts& parts) { declared_file({}, parts, 0).check(); }
+
+void write_checkpoint(const std::string& path, const CheckpointParts& parts, FileCalls& calls) {
+  const std::string numbers = parts.numbers.encode();
   std::vector<std::string_view> values;
-  for (const CheckpointTensor& tensor : parts.tensors) {
-    file.declare(tensor.name, tensor.values.spec());
-    values.push_back(bytes_of(tensor.values));
-  }
-  // This comes last: its length may be odd, which would leave later tensors unaligned.
-  file.declare(kNumbersName, {{static_cast<int64_t>(numbers.size())}, DType::u8});
+  for (const CheckpointTensor& tensor : parts.tensors) values.push_back(bytes_of(tensor.values));
   values.emplace_back(numbers);
 
-  std::string head = file.head();
+  std::string head = declared_file(path, parts, numbers.size()).head();
   const size_t digits = find_seal(std::string_view(head).substr(kModelLengthBytes));
   if (digits == head.npos) throw InternalError("a checkpoint has metadata that come before its seal");
   Checksum sum;

@@ -42,8 +42,11 @@ struct CheckpointParts {
   std::optional<double> loss = {};  // as reports give it; absent before the first step
 };
 
+// Throws ConfigError if a file of these parts could not be read again (ModelFile::check()). The tensors need no values.
+void check_checkpoint(const CheckpointParts& parts);
+
 // Writes the file without copying the values. The file appears whole or not at all, and is on the disk when this
-// returns. Throws IoError; ConfigError if the file could not be read again (ModelFile::check()).
+// returns. Throws IoError, and what check_checkpoint() throws.
 void write_checkpoint(const std::string& path, const CheckpointParts& parts, FileCalls& calls = FileCalls::system());
 
 // Move-only.

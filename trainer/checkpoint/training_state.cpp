@@ -45,15 +45,15 @@ State TrainingState::numbers_of_parts() const {
   return out;
 }
 
-std::vector<NamedTensor> TrainingState::tensors() const {
+std::vector<NamedTensor> TrainingState::list(bool all) const {
   std::vector<NamedTensor> out;
-  for_each_part([&](const char*, TrainingPart& part) { part.list(out); });
+  for_each_part([&](const char*, TrainingPart& part) { part.list(out, all); });
   return out;
 }
 
 size_t TrainingState::most_bytes() const {
   size_t total = 0;
-  for_each_part([&](const char*, const TrainingPart& part) { total += part.most_bytes(); });
+  for (const NamedTensor& tensor : all_tensors()) total += tensor.values.bytes();
   return total;
 }
 

@@ -41,8 +41,10 @@ class TrainingState {
   State numbers() const;
   // The tensors that belong to the numbers. They are views: the next step changes the values. On a device, the values
   // are complete only after the work that the context was given.
-  std::vector<NamedTensor> tensors() const;
-  // The most bytes that the tensors ever have.
+  std::vector<NamedTensor> tensors() const { return list(false); }
+  // All tensors that there may be at any step. Those that are not there now have no values.
+  std::vector<NamedTensor> all_tensors() const { return list(true); }
+  // The bytes of all_tensors().
   size_t most_bytes() const;
 
   // Gives the values of a saved tensor, contiguous and on the host; a null view if there is no tensor of this name.
@@ -55,6 +57,7 @@ class TrainingState {
  private:
   template <class Body>
   void for_each_part(const Body& body) const;
+  std::vector<NamedTensor> list(bool all) const;
   State numbers_of_parts() const;
   void restore_parts(const State& numbers) const;
 

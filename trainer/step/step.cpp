@@ -295,23 +295,17 @@ void TrainStep::restore(const State& state) {
   restored_numbers_->bring(args_.context, steps_, updates_);
 }
 
-void TrainStep::list(std::vector<NamedTensor>& out) {
+void TrainStep::list(std::vector<NamedTensor>& out, bool all) {
   settle();
   Model& model = args_.model;
   list_parameters("", model, model.parameter_block(), out);
   for (size_t i = 0; i < model.states().size(); ++i) out.push_back({model.states()[i].name, model.state(i)});
   const std::vector<TensorView>& slots = parameter_update_.slots();
   for (size_t i = 0; i < slots.size(); ++i) list_parameters(cat("optimizer/", i, '/'), model, slots[i], out);
-  if (rules_.gathered() == 0) return;
-  list_parameters("gradients/", model, gradient_block(), out);
+  if (all ? args_.gradients.accumulate == 1 : rules_.gathered() == 0) return;
+  // Gradients that are not there yet have the parameters' shapes.
+  list_parameters("gradients/", model, gradients_ ? gradient_block() : model.parameter_block(), out);
   if (state_before_update_) state_before_update_->list("before/", out);
-}
-
-size_t TrainStep::most_bytes() const {
-  size_t total = args_.model.bytes() + parameter_update_.bytes();
-  if (args_.gradients.accumulate == 1) return total;
-  total += args_.model.parameter_block().bytes();
-  return total + (state_before_update_ ? state_before_update_->bytes() : 0);
 }
 
 size_t TrainStep::memory_bound(int64_t rows) {

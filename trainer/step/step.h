@@ -127,8 +127,7 @@ class TrainStep : public TrainingPart {
   // skipped, "before/<state>": the states before the update.
   void save(State& state) override;
   void restore(const State& state) override;
-  void list(std::vector<NamedTensor>& out) override;
-  size_t most_bytes() const override;
+  void list(std::vector<NamedTensor>& out, bool all) override;
 
   // Whether the step of the last batch that was trained on ran as recorded graphs, except an update whose gradient is
   // checked first.

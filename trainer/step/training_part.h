@@ -2,10 +2,10 @@
 // consists of numbers, which are saved in a State, and of tensors, which it lists where they lie.
 //
 //   part.save(state.scope("step"));
-//   part.list(tensors);               // copy them before the next step
+//   part.list(tensors, false);        // copy them before the next step
 //
 //   fresh.restore(state.scope("step"));
-//   fresh.list(again);                // the same names: copy the values there
+//   fresh.list(again, false);         // the same names: copy the values there
 //
 // The thread that trains uses it, between two steps.
 #pragma once
@@ -34,11 +34,10 @@ class TrainingPart {
   // Goes on from what save() saved. REQUIRES: nothing was trained yet. Throws DataError if the state does not fit; the
   // part is then of no use until it is restored again.
   virtual void restore(const State& state) = 0;
-  // Adds the tensors that save() left out; how many there are depends on the point of the training. On a device they
-  // have their values once the context has done its work.
-  virtual void list(std::vector<NamedTensor>& out) = 0;
-  // The most bytes of tensors that list() ever adds.
-  virtual size_t most_bytes() const = 0;
+  // Adds the tensors that save() left out; which they are depends on where the training is. On a device they have their
+  // values once the context has done what it was given. With `all`, adds also tensors that are not there now, but may
+  // be at another step: they have no values.
+  virtual void list(std::vector<NamedTensor>& out, bool all) = 0;
 
  protected:
   ~TrainingPart() = default;

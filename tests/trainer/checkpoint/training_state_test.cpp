@@ -184,6 +184,26 @@ TEST(TrainingState, ListsTheTensorsThatCountNow) {
       << "an update has just been made, and step 2 was validated";
 }
 
+TEST(TrainingState, KnowsBeforehandWhichTensorsMayCount) {
+  const auto names = [](const std::vector<std::string>& overrides) {
+    OpenTraining open(training(overrides));
+    std::vector<std::string> out;
+    size_t bytes = 0;
+    for (const NamedTensor& tensor : open.state().all_tensors()) {
+      bytes += tensor.values.bytes();
+      if (tensor.name.ends_with("dense.bias") || tensor.name.ends_with(".mean")) out.push_back(tensor.name);
+    }
+    EXPECT_EQ(open.state().most_bytes(), bytes);
+    std::ranges::sort(out);
+    return out;
+  };
+  EXPECT_THAT(names({kValidation, "train.accumulate=3", "train.on_nonfinite=skip"}),
+              ElementsAre("batch_norm.mean", "before/batch_norm.mean", "best/batch_norm.mean", "best/dense.bias",
+                          "dense.bias", "gradients/dense.bias", "optimizer/0/dense.bias", "optimizer/1/dense.bias"));
+  EXPECT_THAT(names({}),
+              ElementsAre("batch_norm.mean", "dense.bias", "optimizer/0/dense.bias", "optimizer/1/dense.bias"));
+}
+
 class RefusedState : public ::testing::Test {
  protected:
   // The error of restore(). Afterwards the training must go as if restore() had not been called.
