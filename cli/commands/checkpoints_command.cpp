@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ it, and the size; if the file cannot be used, why. The newest one that can be us
 which --resume goes on. Nothing is changed, so a training may run meanwhile.
 
 The exit code is 65 if there are checkpoints, but none can be used, and 0 if there are none at all.
+It is 78 if the newest one is of a format that this version does not read: --resume refuses it, too.
 
 EXAMPLES:
   trainer checkpoints runs/mlp
@@ -60,8 +62,9 @@ struct Listed {
   std::optional<std::time_t> time = {};
   uint64_t bytes = 0;
   std::optional<double> loss = {};
-  std::string fault = {};  // why the checkpoint cannot be used; empty if it can
-  bool newest = false;     // the newest one that can be used
+  std::string fault = {};           // why the checkpoint cannot be used; empty if it can
+  std::exception_ptr refusal = {};  // the same, if --resume does not pass over this one
+  bool newest = false;              // --resume goes on from it
 };
 
 void require_folder(const std::string& path) {
@@ -83,9 +86,13 @@ Listed look_at(const ListedCheckpoint& one) {
     out.loss = verify_checkpoint(one.path).loss;
   } catch (const Error& error) {
     out.fault = error.message();
+    if (!is_passed_over(error.kind())) out.refusal = std::current_exception();
   }
   return out;
 }
+
+// Whether --resume looks at no older one.
+bool ends_search(const Listed& one) { return one.fault.empty() || one.refusal; }
 
 // Leaves out checkpoints that a running training has removed meanwhile.
 std::vector<Listed> list(const std::string& folder) {
@@ -95,8 +102,8 @@ std::vector<Listed> list(const std::string& folder) {
     Listed listed = look_at(one);
     if (::access(one.path.c_str(), F_OK) == 0) out.push_back(std::move(listed));
   }
-  const auto newest = std::find_if(out.rbegin(), out.rend(), [](const Listed& one) { return one.fault.empty(); });
-  if (newest != out.rend()) newest->newest = true;
+  const auto newest = std::find_if(out.rbegin(), out.rend(), ends_search);
+  if (newest != out.rend()) newest->newest = newest->fault.empty();
   return out;
 }
 
@@ -137,8 +144,9 @@ int run_checkpoints(const CheckpointsArguments& arguments, Session& session) {
   const std::vector<Listed> checkpoints = list(arguments.folder);
   session.out.write(arguments.json ? checkpoints_event(checkpoints, arguments.folder)
                                    : folded_for(STDOUT_FILENO, checkpoints_text(checkpoints, arguments.folder)));
-  const bool none = std::ranges::none_of(checkpoints, &Listed::newest);
-  if (!checkpoints.empty() && none) {
+  const auto found = std::find_if(checkpoints.rbegin(), checkpoints.rend(), ends_search);
+  if (found != checkpoints.rend() && found->refusal) std::rethrow_exception(found->refusal);
+  if (!checkpoints.empty() && found == checkpoints.rend()) {
     throw DataError("no checkpoint can be used", {arguments.folder, 0, 0}, "move them away to begin anew");
   }
   return kExitDone;

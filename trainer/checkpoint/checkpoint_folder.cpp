@@ -58,12 +58,11 @@ bool is_temporary(const std::string& name) {
   return step_of_name(checkpoint) && writer_of_temporary(name, checkpoint);
 }
 
-// Whether such a failure concerns only one checkpoint, so that an older one may still be usable.
-bool is_of_one_file(ErrorKind kind) {
+}  // namespace
+
+bool is_passed_over(ErrorKind kind) {
   return kind == ErrorKind::data || kind == ErrorKind::missing || kind == ErrorKind::io;
 }
-
-}  // namespace
 
 std::vector<ListedCheckpoint> list_checkpoints(const std::string& folder) {
   std::error_code ignored;
@@ -108,7 +107,7 @@ std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& war
       for (const std::string& failure : failures) warnings.push_back(cat(failure, "; going on from ", file));
       return found;
     } catch (const Error& error) {
-      if (!is_of_one_file(error.kind())) throw;
+      if (!is_passed_over(error.kind())) throw;
       unusable_.insert(file);
       failures.emplace_back(error.what());
     }

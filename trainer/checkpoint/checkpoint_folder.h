@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/trainer/checkpoint/checkpoint_file.h"
 #include "millrace/trainer/checkpoint/folder_lock.h"
 
@@ -33,6 +34,10 @@ struct ListedCheckpoint {
 // The files in `folder` that have names of checkpoints, in the order of their steps. Empty if there is no such folder.
 // Throws IoError.
 std::vector<ListedCheckpoint> list_checkpoints(const std::string& folder);
+
+// Whether a checkpoint that cannot be read, with such an error, is passed over for an older one. Otherwise the failure
+// does not concern this one file only: another version may have written it.
+bool is_passed_over(ErrorKind kind);
 
 class CheckpointFolder {
  public:

@@ -106,6 +106,29 @@ TEST_F(CheckpointsCommandTest, NoneThatCanBeUsedIsOne) {
   EXPECT_EQ(result.err, "error: runs: no checkpoint can be used\nhint: move them away to begin anew\n");
 }
 
+TEST_F(CheckpointsCommandTest, ANewerFormatIsRefusedAsByResume) {
+  write(500, 0.25);
+  const std::string newer = write(1000, 0.125);
+  const std::string bytes =
+      test::changed_header(TempFolder::read(newer), "\"checkpoint\":\"1\"", "\"checkpoint\":\"2\"");
+  folder_.write(path(1000), bytes);
+  const std::string why = "a checkpoint of format \"2\", and version ";
+  const CommandResult result = run("runs");
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_NE(result.out.find("  whole\nstep 1000  "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find(why), std::string::npos) << result.out;
+  EXPECT_TRUE(result.err.starts_with(cat("error: ", path(1000), ": ", why))) << result.err;
+  const std::string lines = run("runs", {"--json"}).out;
+  for (const auto& one : nlohmann::json::parse(lines.substr(0, lines.find('\n')))["checkpoints"]) {
+    EXPECT_EQ(one["newest"], false) << one;
+  }
+  // A newer checkpoint of this version ends the search before.
+  write(1500, 0.125);
+  const CommandResult later = run("runs");
+  EXPECT_EQ(later.exit_code, 0) << later.err;
+  EXPECT_NE(later.out.find("  whole, the newest\n"), std::string::npos) << later.out;
+}
+
 TEST_F(CheckpointsCommandTest, NeedsAFolder) {
   const CommandResult missing = run("runs");
   EXPECT_EQ(missing.exit_code, 66);
