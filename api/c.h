@@ -243,6 +243,11 @@ MILLRACE_C_EXPORT millrace_status millrace_trainer_network(millrace_trainer* tra
    for all. */
 MILLRACE_C_EXPORT millrace_status millrace_network_load(const char* path, int threads, const millrace_catalog* catalog,
                                                         millrace_network** network, millrace_error** error);
+/* The same for a checkpoint, with the parameters of the best validation (validation.keep_best), instead of the last
+ * ones. */
+MILLRACE_C_EXPORT millrace_status millrace_network_load_best(const char* path, int threads,
+                                                             const millrace_catalog* catalog,
+                                                             millrace_network** network, millrace_error** error);
 MILLRACE_C_EXPORT void millrace_network_free(millrace_network* network);
 
 /* What a row is made of, before the transforms of the configuration's input list, which the network applies. */

@@ -95,6 +95,17 @@ TrainCallbacks callbacks_of(const millrace_callbacks* given) {
   return out;
 }
 
+void load_network(const char* path, const NetworkOptions& options, const millrace_catalog* catalog,
+                  millrace_network** network) {
+  require(network, "network");
+  *network = nullptr;
+  require(path, "path");
+  if (options.threads < 0 || options.threads > Executor::kMostThreads) {
+    throw ArgumentError(cat("threads is ", options.threads));
+  }
+  *network = new millrace_network{Network::load(path, options, catalog_of(catalog))};
+}
+
 void write_result(const TrainResult& result, millrace_result& out) {
   millrace_result whole = {};
   whole.size = out.size;
@@ -279,13 +290,12 @@ millrace_status millrace_trainer_network(millrace_trainer* trainer, millrace_net
 
 millrace_status millrace_network_load(const char* path, int threads, const millrace_catalog* catalog,
                                       millrace_network** network, millrace_error** error) {
-  return guarded(error, [&] {
-    require(network, "network");
-    *network = nullptr;
-    require(path, "path");
-    if (threads < 0 || threads > Executor::kMostThreads) throw ArgumentError(cat("threads is ", threads));
-    *network = new millrace_network{Network::load(path, {.threads = threads}, catalog_of(catalog))};
-  });
+  return guarded(error, [&] { load_network(path, {.threads = threads}, catalog, network); });
+}
+
+millrace_status millrace_network_load_best(const char* path, int threads, const millrace_catalog* catalog,
+                                           millrace_network** network, millrace_error** error) {
+  return guarded(error, [&] { load_network(path, {.threads = threads, .best = true}, catalog, network); });
 }
 
 void millrace_network_free(millrace_network* network) { delete network; }

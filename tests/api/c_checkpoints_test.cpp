@@ -182,6 +182,28 @@ TEST_F(CCheckpoints, AFileIsCutToWhatIsOnRecord) {
   EXPECT_EQ(TempFolder::read(log), "1\n2\n3\n4\n5\n6\n7\n8\n9\nlost\n");
 }
 
+TEST_F(CCheckpoints, HaveTheBestModelToo) {
+  make(
+      {"validation={input: [{synthetic: {features: 4, rows: 40}}, {batch: {batch_size: 10}}], every: 5, "
+       "keep_best: {mode: max}}"});  // the worst one, which is an early one
+  run();
+  millrace_network *last = nullptr, *best = nullptr, *kept = nullptr;
+  EXPECT_DONE(millrace_network_load(path(30).c_str(), 1, nullptr, &last, &error));
+  EXPECT_DONE(millrace_network_load_best(path(30).c_str(), 1, nullptr, &best, &error));
+  EXPECT_DONE(millrace_trainer_network(trainer_, &kept, &error));
+  const auto output = [](millrace_network* network) {
+    const std::array<float, 4> row = {1, -2, 3, 0.5f};
+    const void* const values = row.data();
+    float out = 0;
+    EXPECT_DONE(millrace_network_predict(network, &values, 1, &out, &error));
+    millrace_network_free(network);
+    return out;
+  };
+  const float expected = output(kept);
+  EXPECT_EQ(output(best), expected);
+  EXPECT_NE(output(last), expected);
+}
+
 TEST_F(CCheckpoints, WhatFailedIsSaid) {
   make();
   told_.at_step = [&](int64_t step) {

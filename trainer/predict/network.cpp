@@ -18,6 +18,7 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/predict/answers.h"
 #include "millrace/trainer/predict/given_rows.h"
 #include "millrace/trainer/predict/model_reader.h"
@@ -199,8 +200,9 @@ Network Network::load(const std::string& path, const NetworkOptions& options, co
   return Network(ModelFile::read(path), options, catalog);
 }
 
-Network::Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
+Network::Network(ModelFile file, const NetworkOptions& options, const Catalog& catalog) {
   const FloatMode mode;
+  if (options.best) file = best_model(std::move(file));
   impl_ = std::make_unique<Impl>(file, options, catalog);
 }
 

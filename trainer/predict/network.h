@@ -56,16 +56,18 @@ struct NetworkOptions {
   std::vector<std::string> overrides = {};  // of the saved configuration, each "path=value", such as "device=cpu"
   int threads = 1;                          // that one call works with, its own included; at most 4096; 0: all
   uint64_t max_bytes = uint64_t{1} << 30;   // that one call may take for its rows
+  // The parameters of the best validation in a checkpoint (validation.keep_best), instead of the last ones.
+  bool best = false;
 };
 
 class MILLRACE_EXPORT Network {
  public:
-  // Loads a model that a training saved. Throws MissingError; DataError if the file is not a model file, or its values
-  // do not fit its configuration; ConfigError with a place in the file's configuration.
+  // Loads a model that a training saved. Throws MissingError; DataError if the file is not a model file, its values do
+  // not fit its configuration, or it has no best ones; ConfigError with a place in the file's configuration.
   static Network load(const std::string& path, const NetworkOptions& options = {},
                       const Catalog& catalog = Catalog::builtin());
   // For the library itself: the type is not installed.
-  Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog);
+  Network(ModelFile file, const NetworkOptions& options, const Catalog& catalog);
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
   ~Network();

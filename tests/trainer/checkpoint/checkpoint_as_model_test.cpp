@@ -6,7 +6,6 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/checkpoint/checkpoint_file.h"
-#include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
@@ -82,12 +81,11 @@ TEST_F(CheckpointAsModel, IsLoadedIntoATraining) {
 }
 
 TEST_F(CheckpointAsModel, GivesTheBestModel) {
-  const NetworkOptions options;
-  const Network best(best_model(ModelFile::read(checkpoint_)), options, Catalog::builtin());
-  const Network last = Network::load(checkpoint_);
+  const Network best = Network::load(checkpoint_, {.best = true}), last = Network::load(checkpoint_);
   EXPECT_NE(best.predict(rows_), last.predict(rows_));
-  EXPECT_EQ(error_of<DataError>([&] { best_model(ModelFile::read(model_)); }),
-            model_ + ": it has no best dense.weight; a validation with keep_best makes one");
+  const std::string none = ": it has no best dense.weight; a validation with keep_best makes one";
+  EXPECT_EQ(error_of<DataError>([&] { Network::load(model_, {.best = true}); }), model_ + none);
+  EXPECT_EQ(error_of<DataError>([&] { trainer_.network({.best = true}); }), "the trainer's model" + none);
 }
 
 TEST_F(CheckpointAsModel, PredictsWithTheBestModel) {
@@ -97,8 +95,7 @@ TEST_F(CheckpointAsModel, PredictsWithTheBestModel) {
     EXPECT_NE(predictor.next(), nullptr);
     return predictor.output(0)[0];
   };
-  const NetworkOptions options;
-  const Network best(best_model(ModelFile::read(checkpoint_)), options, Catalog::builtin());
+  const Network best = Network::load(checkpoint_, {.best = true});
   EXPECT_FLOAT_EQ(output(checkpoint_, true), best.predict(std::vector{0.5f, -1.0f})[0]);
   EXPECT_EQ(output(checkpoint_, false), output(model_, false));
   EXPECT_NE(output(checkpoint_, true), output(checkpoint_, false));
