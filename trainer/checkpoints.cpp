@@ -44,6 +44,7 @@ class FolderCheckpoints final : public Checkpoints {
   CheckpointFolder& folder();
   std::optional<Checkpoint> newest(std::vector<std::string>& warnings);
   Checkpoint given(const std::string& file);
+  void check_kept(const std::string& file) const;
   void check(const Checkpoint& checkpoint) const;
   void go_on(const Checkpoint& from, ResumeReport& report);
   bool is_due(int64_t step);
@@ -128,6 +129,7 @@ std::optional<Checkpoint> FolderCheckpoints::newest(std::vector<std::string>& wa
 
 // The checkpoint that the user names.
 Checkpoint FolderCheckpoints::given(const std::string& file) {
+  check_kept(file);
   Checkpoint found = read_checkpoint(file);
   const std::vector<ListedCheckpoint> own = folder().list();
   const auto is_it = [&](const ListedCheckpoint& one) { return same_file(one.path, file); };
@@ -139,6 +141,18 @@ Checkpoint FolderCheckpoints::given(const std::string& file) {
   }
   check(found);
   return found;
+}
+
+// Throws ConfigError if the training, which would go on from `file`, also writes it.
+void FolderCheckpoints::check_kept(const std::string& file) const {
+  std::vector<std::string> written = args_.written;
+  written.insert(written.end(), appended_.paths().begin(), appended_.paths().end());
+  const auto& save = args_.config.save;
+  if (save) written.insert(written.end(), {save->file, save->last_file()});
+  if (std::ranges::none_of(written, [&](const std::string& path) { return same_file(path, file); })) return;
+  throw args_.config.node("checkpoint")
+      .error(cat(quote(file, 4096), " is the checkpoint to go on from, and this run writes it, too"),
+             "copy it, or give the other file another name");
 }
 
 // Throws DataError if the training cannot go on from the checkpoint.

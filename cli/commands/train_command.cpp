@@ -239,7 +239,7 @@ void keep_partial(Trainer& trainer) noexcept {
   }
 }
 
-// Throws if the file of --trace cannot be written, or is also a file of the input or the model's file.
+// Throws if the file of --trace cannot be written, or is also a file that the training uses.
 void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
   if (arguments.trace.empty()) return;
   check_out("--trace", arguments.trace, trainer.input().files(), arguments.config);
@@ -249,6 +249,10 @@ void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
   const auto& save = trainer.config().save;
   if (save && (same_file(arguments.trace, save->file) || same_file(arguments.trace, save->last_file()))) {
     throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file that the model is saved to"), {},
+                     "give it another name");
+  }
+  if (arguments.resume && same_file(arguments.trace, *arguments.resume)) {
+    throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file of --resume"), {},
                      "give it another name");
   }
   const auto log = log_file(trainer);

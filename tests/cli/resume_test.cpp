@@ -141,6 +141,23 @@ TEST_F(ResumeTest, GoesOnFromTheOneThatIsNamed) {
   EXPECT_EQ(events_in(result.out).back()["weights"], expected());
 }
 
+TEST_F(ResumeTest, TheOneThatIsNamedIsNotWrittenOver) {
+  ASSERT_EQ(run({"saved.yaml", "--quiet", "--set", "train.steps=7"}).exit_code, 0);
+  const std::string file = "runs/checkpoint-000000005.safetensors", moved = folder_.path("moved");
+  std::filesystem::copy_file(folder_.path(file), moved);
+  std::filesystem::remove_all(folder_.path("runs"));
+  const std::string bytes = TempFolder::read(moved);
+  const CommandResult log = run({"saved.yaml", "--resume=moved", "--set", "log={json: moved}"});
+  EXPECT_EQ(log.exit_code, 78);
+  EXPECT_THAT(log.err,
+              HasSubstr("checkpoint: \"moved\" is the checkpoint to go on from, and this run writes it, too\n"));
+  EXPECT_EQ(run({"saved.yaml", "--resume=moved", "--save", "moved"}).exit_code, 78);
+  const CommandResult trace = run({"saved.yaml", "--resume=moved", "--trace", "moved"});
+  EXPECT_EQ(trace.exit_code, 64);
+  EXPECT_THAT(trace.err, HasSubstr("--trace \"moved\" is the file of --resume\n"));
+  EXPECT_EQ(TempFolder::read(moved), bytes);
+}
+
 TEST_F(ResumeTest, WithoutItNothingIsOverwritten) {
   const std::string logged = "log.json=log.jsonl";
   ASSERT_EQ(run({"saved.yaml", "--quiet", "--set", logged}).exit_code, 0);

@@ -241,6 +241,37 @@ TEST_F(CheckpointsTest, CannotBeginAfterAResumeThatFailed) {
   const CheckpointFolder free(dir_);
 }
 
+TEST_F(CheckpointsTest, AreNotWrittenOverWhereTheTrainingGoesOn) {
+  {
+    OpenTraining training(spec("every: 4"));
+    const auto checkpoints = Checkpoints::make(training.checkpoints_args());
+    checkpoints->begin();
+    training.run();
+    checkpoints->at_border(10, true);
+  }
+  const std::string file = dir_ + "/checkpoint-000000010.safetensors", bytes = TempFolder::read(file);
+  const std::string link = temp_.path("link");
+  std::filesystem::create_symlink(file, link);
+  const auto resume = [&](const std::vector<std::string>& overrides, const std::string& appended,
+                          const std::string& written) {
+    Spec changed = spec("every: 4");
+    apply_overrides(changed, overrides, Catalog::builtin());
+    OpenTraining training(changed);
+    CheckpointsArgs args = training.checkpoints_args();
+    if (!written.empty()) args.written = {written};
+    const auto checkpoints = Checkpoints::make(args);
+    if (!appended.empty()) checkpoints->appends_to(appended);
+    checkpoints->resume(file);
+  };
+  const std::string what =
+      cat("checkpoint: ", quote(file, 4096), " is the checkpoint to go on from, and this run writes it, too");
+  EXPECT_THAT(error_of<ConfigError>([&] { resume({}, link, ""); }), HasSubstr(what));
+  EXPECT_THAT(error_of<ConfigError>([&] { resume({}, "", link); }), HasSubstr(what));
+  EXPECT_THAT(error_of<ConfigError>([&] { resume({"save=" + quote(link, 4096)}, "", ""); }), HasSubstr(what));
+  EXPECT_EQ(TempFolder::read(file), bytes);
+  EXPECT_NO_THROW(resume({"save=" + quote(temp_.path("m"), 4096)}, temp_.path("log"), temp_.path("bad")));
+}
+
 TEST_F(CheckpointsTest, OfAnotherTrainingAreNotMixedIn) {
   const auto end = [&](const std::string& file) {
     OpenTraining training(spec("every: 4"));

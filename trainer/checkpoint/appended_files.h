@@ -20,7 +20,8 @@ namespace millrace {
 class AppendedFiles {
  public:
   void add(const std::string& path);
-  // The paths that are regular files now.
+  const std::vector<std::string>& paths() const { return paths_; }
+  // Those that are regular files now.
   std::vector<std::string> present() const;
   // Also records files that are not there yet.
   void record(State& state) const;
