@@ -122,7 +122,6 @@ void Scores::join(const ScorePlan& plan, const Memory& copy) {
     weighted_loss_ += batch.weight * batch.mean;
     weight_ += batch.weight;
   }
-  ++batches_;
   const auto* place = static_cast<const std::byte*>(copy.data()) + kLossBytes;
   for_each_metric([&](size_t i, const Metric&) {
     const Memory& partial = plan.partials_[i];
@@ -155,14 +154,12 @@ size_t Scores::bytes() const {
 
 void Scores::reset() {
   weighted_loss_ = weight_ = 0;
-  batches_ = 0;
   for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->reset(); });
 }
 
 void Scores::save(State& state) const {
   state.set_real("loss", weighted_loss_);
   state.set_real("weight", weight_);
-  state.set("batches", static_cast<uint64_t>(batches_));
   State& metrics = state.scope("metrics");
   for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->save(metrics.scope(values_[i].first)); });
 }
@@ -170,7 +167,6 @@ void Scores::save(State& state) const {
 void Scores::restore(const State& state) {
   weighted_loss_ = state.real("loss");
   weight_ = state.real("weight");
-  batches_ = state.count<int64_t>("batches", static_cast<int64_t>(State::kMostCount));
   const State& metrics = state.scope("metrics");
   for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->restore(metrics.scope(values_[i].first)); });
 }

@@ -102,9 +102,7 @@ class Scores {
   // judge(), fetch() and join() for the batch of the last run(); waits for the device.
   void add(ScorePlan& plan, const ScoredBatch& batch);
 
-  // Everything that was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss
-  // is NaN if no row counted.
-  int64_t batches() const { return batches_; }
+  // Loss and metrics over all rows of the batches that were joined since reset(). The loss is NaN if no row counted.
   double loss() const;
   const MetricValues& metrics();  // in the order of ScoresArgs::metrics
   void reset();
@@ -125,7 +123,6 @@ class Scores {
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators_;
   MetricValues values_;
   double weighted_loss_ = 0, weight_ = 0;
-  int64_t batches_ = 0;
   int64_t most_rows_ = 0;  // that may be joined between two resets
 };
 
