@@ -102,11 +102,9 @@ CheckpointFolder& FolderCheckpoints::folder() {
   return *folder_;
 }
 
-// The copy of the tensors, and three times the ids of waiting rows: in the State, and in the bytes for the file while
-// these grow.
-uint64_t FolderCheckpoints::memory_bound() const {
-  return state_.most_bytes() + 3 * args_.parts.delivery.graph().state_bound();
-}
+// The copy of the tensors, and the State with its bytes for the file, which take up to three times as much while they
+// grow.
+uint64_t FolderCheckpoints::memory_bound() const { return state_.most_bytes() + 4 * state_.state_bound(); }
 
 std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
   if (std::exchange(tried_, true)) throw InternalError("a training is resumed once");

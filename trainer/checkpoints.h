@@ -71,7 +71,7 @@ class Checkpoints {
   // Waits for the checkpoint that is being written, and gives the folder back. Only summary() may be called afterwards.
   virtual void end() = 0;
   virtual const CheckpointSummary& summary() const = 0;
-  // An upper bound of the memory that checkpoints take, in bytes.
+  // An upper bound of the memory that checkpoints take, in bytes. REQUIRES: TrainStep::memory_bound() was called.
   virtual uint64_t memory_bound() const = 0;
 };
 

@@ -265,8 +265,8 @@ uint64_t Trainer::memory_bound() const {
   // The model, and its copy on the host when it is hashed or saved; one more of the last model while the best is saved.
   const bool two_files = impl.config.save && impl.config.validation && impl.config.validation->keep_best;
   const uint64_t model_bytes = (two_files ? 3 : 2) * impl.model->bytes();
-  return impl.delivery->memory_bound() + model_bytes + impl.step->memory_bound(impl.input().batch_size) +
-         (impl.validator ? impl.validator->memory_bound() : 0) +
+  const uint64_t step = impl.step->memory_bound(impl.input().batch_size);  // first: the others ask for what it plans
+  return impl.delivery->memory_bound() + model_bytes + step + (impl.validator ? impl.validator->memory_bound() : 0) +
          (impl.checkpoints ? impl.checkpoints->memory_bound() : 0) + shared_workspace_bytes(impl.context.device());
 }
 

@@ -336,6 +336,34 @@ TEST(Memory, StaysWithinTheBoundWithCheckpoints) {
   }
 }
 
+// A window of auc has a number for each of its rows, which are many more than the model's.
+TEST(Memory, StaysWithinTheBoundWithCheckpointsOfAWindow) {
+  const TempFolder folder;
+  const std::string yaml = cat(
+      "seed: 1\ndevice: cpu\nthreads: 2\n"
+      "input: [{synthetic: {features: 2, rows: 2000000}}, {batch: {batch_size: 4096}}]\nmodel: [{dense: {units: 1}}]\n"
+      "loss: sigmoid_cross_entropy\nmetrics: [auc]\noptimizer: {sgd: {learning_rate: 0.01}}\n"
+      "train: {steps: 250, report_over: window, log_every: 256}\ncheckpoint: {every: 1000, dir: ",
+      quote(folder.path("checkpoints"), 4096), "}\n");
+  for (const bool resumed : {false, true}) {
+    const Spec config = parse_yaml(yaml, "test.yaml");
+    const int64_t before = held_bytes();
+    begin_peak();
+    Trainer trainer = Trainer::from_spec(config);
+    const auto bound = static_cast<int64_t>(trainer.memory_bound());
+    EXPECT_EQ(trainer.resume().has_value(), resumed);
+    TrainCallbacks callbacks;
+    callbacks.on_batch = [&](const BatchReport& report) {
+      if (!resumed && report.step == 200) trainer.stop();
+    };
+    EXPECT_EQ(trainer.run(callbacks).checkpoints.written, 1);
+    const int64_t most = peak_bytes() - before;
+    EXPECT_GT(most, 200 * 4096 * 8 * 2) << "else the window is in no checkpoint";
+    EXPECT_LE(most, bound + kFixedBytes) << resumed;
+    EXPECT_GE(most, bound / 2) << resumed;
+  }
+}
+
 // P3: an executor starts or says why not, whichever of the caller's allocations fails. A thread that were left behind
 // would end the process.
 TEST(Allocation, AnExecutorThatCannotStartSaysSo) {

@@ -57,6 +57,12 @@ size_t TrainingState::most_bytes() const {
   return total;
 }
 
+uint64_t TrainingState::state_bound() const {
+  uint64_t total = args_.delivery.graph().state_bound();
+  for_each_part([&](const char*, const TrainingPart& part) { total += part.state_bound(); });
+  return total;
+}
+
 void TrainingState::restore(const State& numbers, const Lookup& find) const {
   const State before = numbers_of_parts();
   std::vector<std::pair<TensorView, ConstTensorView>> copies;

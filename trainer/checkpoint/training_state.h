@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ class TrainingState {
   std::vector<NamedTensor> all_tensors() const { return list(true); }
   // The bytes of all_tensors().
   size_t most_bytes() const;
+  // The most bytes of numbers(), besides a few.
+  uint64_t state_bound() const;
 
   // Gives the values of a saved tensor, contiguous and on the host; a null view if there is no tensor of this name.
   using Lookup = std::function<ConstTensorView(const std::string& name)>;

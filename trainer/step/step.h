@@ -128,6 +128,8 @@ class TrainStep : public TrainingPart {
   void save(State& state) override;
   void restore(const State& state) override;
   void list(std::vector<NamedTensor>& out, bool all) override;
+  // For batches of any size that was planned.
+  uint64_t state_bound() const override { return scores_.bytes(); }
 
   // Whether the step of the last batch that was trained on ran as recorded graphs, except an update whose gradient is
   // checked first.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ class TrainingPart {
   // values once the context has done what it was given. With `all`, adds also tensors that are not there now, but may
   // be at another step: they have no values.
   virtual void list(std::vector<NamedTensor>& out, bool all) = 0;
+  // The most bytes of what save() saves besides a few numbers.
+  virtual uint64_t state_bound() const { return 0; }
 
  protected:
   ~TrainingPart() = default;
