@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <string_view>
 #include <utility>
 
 namespace millrace {
@@ -30,17 +28,5 @@ class Descriptor {
  private:
   int value_ = -1;
 };
-
-// Writes all of `bytes`, in one call if the system takes them so. The result is 0, or the errno of the write that
-// failed.
-inline int write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return 0;
-}
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/files/atomic_file.h"
+#include "millrace/input/files/file_calls.h"
 
 namespace millrace {
 
@@ -60,9 +61,11 @@ AppendFile::AppendFile(const std::string& path, bool goes_on) : path_(path), fil
   if (!goes_on && ::ftruncate(file_.get(), 0) != 0) refuse(path, errno);
 }
 
-// A line is one write, which the system puts at the end as a whole.
+// One write for a line: the system puts it at the end as a whole. These are not FileCalls::system(): whoever lets one of
+// those fail counts them, and there may be any number of lines.
 void AppendFile::append(std::string_view line) {
-  if (const int code = write_all(file_.get(), line); code != 0) refuse(path_, code);
+  FileCalls calls;
+  if (const int code = write_all(calls, file_, line); code != 0) refuse(path_, code);
 }
 
 }  // namespace millrace
