@@ -170,8 +170,13 @@ void FolderCheckpoints::go_on(const Checkpoint& from, ResumeReport& report) {
   if (std::string note = difference(from.fingerprint, fingerprint_); !note.empty()) {
     report.notes.push_back(std::move(note));
   }
+  const ModelFile::Index tensors = from.file.by_name();
+  const auto find = [&](const std::string& name) {
+    const auto found = tensors.find(name);
+    return found == tensors.end() ? ConstTensorView() : ModelFile::values(*found->second);
+  };
   try {
-    state_.restore(from.numbers, [&](const std::string& name) { return from.tensor(name); });
+    state_.restore(from.numbers, find);
   } catch (Error& error) {
     error.add_context(report.file);
     throw;

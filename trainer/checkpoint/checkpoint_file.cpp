@@ -59,8 +59,11 @@ std::optional<double> loss_in(const ModelMetadata& metadata) {
   return !text.empty() && fault == std::errc() ? std::optional(loss) : std::nullopt;
 }
 
-State numbers_in(const ModelFile& file, const ModelFile::Entry* entry) {
-  if (entry == nullptr || entry->spec.dtype != DType::u8) throw fault_of(file.path(), "it has no state of a training");
+State numbers_in(const ModelFile& file) {
+  const auto entry = std::ranges::find(file.entries(), kNumbersName, &ModelFile::Entry::name);
+  if (entry == file.entries().end() || entry->spec.dtype != DType::u8) {
+    throw fault_of(file.path(), "it has no state of a training");
+  }
   try {
     return State::decode(bytes_of(file.values(*entry)));
   } catch (DataError& error) {
@@ -108,19 +111,11 @@ void write_checkpoint(const std::string& path, const CheckpointParts& parts, Fil
   out.commit();
 }
 
-ConstTensorView Checkpoint::tensor(std::string_view name) const {
-  const auto found = by_name.find(name);
-  return found == by_name.end() ? ConstTensorView() : ModelFile::values(*found->second);
-}
-
 Checkpoint read_checkpoint(const std::string& path) {
-  Checkpoint out{
-      .step = 0, .numbers = {}, .fingerprint = {}, .file = ModelFile::read(path, {.checkpoint = true}), .by_name = {}};
+  Checkpoint out{.step = 0, .numbers = {}, .fingerprint = {}, .file = ModelFile::read(path, {.checkpoint = true})};
   check_format(out.file);
   out.step = step_in(out.file);
-  for (const ModelFile::Entry& entry : std::as_const(out.file).entries()) out.by_name.emplace(entry.name, &entry);
-  const auto numbers = out.by_name.find(kNumbersName);
-  out.numbers = numbers_in(out.file, numbers == out.by_name.end() ? nullptr : numbers->second);
+  out.numbers = numbers_in(out.file);
   out.fingerprint = Fingerprint::parse(metadata_text(out.file.metadata(), kFingerprintKey));
   return out;
 }
@@ -128,7 +123,7 @@ Checkpoint read_checkpoint(const std::string& path) {
 CheckpointFacts verify_checkpoint(const std::string& path, bool from_disk) {
   const ModelFile file = ModelFile::read(path, {.checkpoint = true, .values = false, .from_disk = from_disk});
   check_format(file);
-  return {.step = step_in(file), .loss = loss_in(file.metadata()), .metadata = file.metadata()};
+  return {.step = step_in(file), .loss = loss_in(file.metadata())};
 }
 
 std::string checkpoint_name(uint64_t step) {

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,12 +54,6 @@ struct Checkpoint {
   State numbers;
   Fingerprint fingerprint;
   ModelFile file;
-
-  // A view without data if no tensor has this name, or if the tensor is empty.
-  ConstTensorView tensor(std::string_view name) const;
-
-  // Filled by read_checkpoint(), for tensor().
-  std::map<std::string_view, const ModelFile::Entry*> by_name;
 };
 
 // Throws MissingError if the file cannot be opened, IoError if reading fails, ConfigError if the file has another
@@ -72,7 +65,6 @@ Checkpoint read_checkpoint(const std::string& path);
 struct CheckpointFacts {
   uint64_t step = 0;
   std::optional<double> loss;
-  ModelMetadata metadata;
 };
 // Reads and checks the whole file, and throws, like read_checkpoint(), but keeps no values. `from_disk`: the bytes come
 // from the disk, and not from the system's cache in memory, if the system allows it.

@@ -208,6 +208,12 @@ TensorView ModelFile::add(std::string name, const TensorSpec& spec) {
 
 void ModelFile::declare(std::string name, const TensorSpec& spec) { entries_.push_back({std::move(name), spec, {}}); }
 
+ModelFile::Index ModelFile::by_name() const {
+  Index out;
+  for (const Entry& entry : entries_) out.emplace(entry.name, &entry);
+  return out;
+}
+
 void ModelFile::check() const { (void)head(); }
 
 std::string ModelFile::head() const {

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,9 @@ class ModelFile {
   const std::vector<Entry>& entries() const { return entries_; }
   // The same, for a caller that moves or changes them.
   std::vector<Entry>& entries() { return entries_; }
+  // Valid until the entries change.
+  using Index = std::map<std::string_view, const Entry*>;
+  Index by_name() const;
   static ConstTensorView values(const Entry& entry) {
     return ConstTensorView(entry.values.data(), entry.spec.dtype, entry.spec.shape);
   }

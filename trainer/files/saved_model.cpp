@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -61,15 +60,7 @@ DataError load_error(const ModelFile& file, std::string_view message, std::strin
   return DataError(cat("the saved model does not fit: ", message), {file.path(), 0, 0}, hint);
 }
 
-using Entries = std::map<std::string_view, const ModelFile::Entry*>;
-
-Entries entries_by_name(const ModelFile& file) {
-  Entries entries;
-  for (const ModelFile::Entry& entry : file.entries()) entries.emplace(entry.name, &entry);
-  return entries;
-}
-
-const ModelFile::Entry& find_entry(const ModelFile& file, const Entries& entries, const std::string& name,
+const ModelFile::Entry& find_entry(const ModelFile& file, const ModelFile::Index& entries, const std::string& name,
                                    const TensorSpec& wanted) {
   if (const auto found = entries.find(name); found != entries.end()) {
     if (found->second->spec == wanted) return *found->second;
@@ -100,7 +91,7 @@ uint64_t number_in(const ModelFile& file, const char* key) {
 // The entries of the model's parameters, then of its states.
 std::vector<const ModelFile::Entry*> find_entries(const ModelFile& file, const Model& model) {
   check_format(file);
-  Entries entries = entries_by_name(file);
+  ModelFile::Index entries = file.by_name();
   std::vector<const ModelFile::Entry*> found;
   for (const std::vector<Parameter>* list : {&model.parameters(), &model.states()}) {
     for (const Parameter& one : *list) {
@@ -254,7 +245,7 @@ void check_format(const ModelFile& file) {
 
 ModelFile best_model(ModelFile file) {
   std::vector<ModelFile::Entry>& entries = file.entries();
-  const Entries known = entries_by_name(file);
+  const ModelFile::Index known = file.by_name();
   for (const ModelFile::Entry& entry : entries) {
     if (is_of_training(entry.name)) continue;
     const auto best = known.find(cat(kBestPrefix, entry.name));
@@ -291,7 +282,7 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
     throw load_error(file, cat("it holds the state of ", quote(kind->second), ", the optimizer is ", state.kind));
   }
   const uint64_t steps = number_in(file, kStepsKey), updates = number_in(file, kUpdatesKey);
-  const Entries entries = entries_by_name(file);
+  const ModelFile::Index entries = file.by_name();
   std::vector<std::pair<TensorView, const ModelFile::Entry*>> found;
   for (size_t slot = 0; slot < state.slots.size(); ++slot) {
     for (const Parameter& parameter : model.parameters()) {

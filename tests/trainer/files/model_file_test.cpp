@@ -73,6 +73,9 @@ TEST_F(ModelFileTest, RoundTripsEveryDtypeInOrder) {
   EXPECT_EQ(file.metadata().at("config"), "seed: 23\n\"q\" \xc3\xa9\n");
   EXPECT_EQ(file.metadata().at("millrace"), "0.1.0");
   ASSERT_EQ(file.entries().size(), tensors.size());
+  const ModelFile::Index by_name = file.by_name();
+  EXPECT_EQ(by_name.size(), tensors.size());
+  EXPECT_EQ(by_name.at("b"), &file.entries()[2]);
   for (size_t i = 0; i < tensors.size(); ++i) {
     EXPECT_EQ(file.entries()[i].name, tensors[i].first);
     EXPECT_EQ(file.entries()[i].spec, tensors[i].second.spec());
