@@ -7,7 +7,7 @@
  *     ...
  *
  * Every function that can fail returns a status, and MILLRACE_OK is 0. If its last argument `error` is not NULL,
- * *error receives what went wrong, or NULL; millrace_error_free() frees it. Read it in a separate statement: in
+ * *error receives the error of the call, or NULL; millrace_error_free() frees it. Read it in a separate statement: in
  * check(millrace_x(.., &error), error) a compiler may read `error` before the call sets it. Objects are freed by the
  * function of their type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to the side that gives
  * them; a text that a function returns lives as long as the object that the function was called for. Nothing is
@@ -56,9 +56,9 @@ MILLRACE_C_EXPORT millrace_status millrace_error_status(const millrace_error* er
 /* All of it in one line: "FILE:LINE:COLUMN: MESSAGE; HINT". */
 MILLRACE_C_EXPORT const char* millrace_error_text(const millrace_error* error);
 MILLRACE_C_EXPORT const char* millrace_error_message(const millrace_error* error);
-/* How to mend it, or "". */
+/* How to correct it, or "". */
 MILLRACE_C_EXPORT const char* millrace_error_hint(const millrace_error* error);
-/* The file at fault, or what stands for it (the name of a text, "--set KEY=VALUE" for a setting), or "". */
+/* The file at fault, or its substitute (the name of a text, "--set KEY=VALUE" for a setting), or "". */
 MILLRACE_C_EXPORT const char* millrace_error_file(const millrace_error* error);
 /* Counted from 1; 0 if it is not known. */
 MILLRACE_C_EXPORT int64_t millrace_error_line(const millrace_error* error);
@@ -145,7 +145,7 @@ typedef struct millrace_step {
 
 /* The report of every validation. */
 typedef struct millrace_validation {
-  int64_t step; /* the last one before it */
+  int64_t step; /* the last step before it */
   uint64_t rows;
   double loss; /* over all rows */
   int best;    /* 1: better than every validation before */
@@ -153,9 +153,9 @@ typedef struct millrace_validation {
 
 /* The report of a training that went on from a checkpoint. */
 typedef struct millrace_resume {
-  int64_t step; /* the last one before the checkpoint */
+  int64_t step; /* the last step before the checkpoint */
   const char* file;
-  const char* const* notes; /* what is different now, and allowed */
+  const char* const* notes; /* allowed differences from the saved training */
   size_t note_count;
   const char* const* warnings; /* about newer checkpoints that cannot be used */
   size_t warning_count;
@@ -163,12 +163,12 @@ typedef struct millrace_resume {
 
 /* The report of a checkpoint that is on the disk. */
 typedef struct millrace_checkpoint {
-  int64_t step; /* the last one that it holds */
+  int64_t step; /* the last step that it holds */
   const char* file;
 } millrace_checkpoint;
 
-/* Called on the thread of millrace_trainer_run(). A member that is NULL is not called. What a report points to lives
- * until the callback returns. */
+/* Called on the thread of millrace_trainer_run(). A member that is NULL is not called. The data that a report
+ * points to live until the callback returns. */
 typedef struct millrace_callbacks {
   size_t size; /* sizeof(millrace_callbacks) */
   void* user;  /* passed to each callback */
@@ -191,20 +191,20 @@ typedef struct millrace_result {
   char reason[31];   /* "end of data", "steps", "no improvement" or "stopped" */
   /* The step that the run went on from, or -1; `steps` and `rows` count from the beginning of the training. */
   int64_t resumed;
-  int64_t checkpoints;        /* that were written */
-  int64_t late_checkpoints;   /* that fell due while another one was being written */
+  int64_t checkpoints;        /* checkpoints that were written */
+  int64_t late_checkpoints;   /* that fell due while another was being written */
   int64_t failed_checkpoints; /* see millrace_trainer_checkpoint_failure() */
 } millrace_result;
 
-/* With the key `checkpoint`: goes on from the newest checkpoint of its folder that is whole, or from `file` if that is
- * not NULL, when millrace_trainer_run() is called. *step receives the last step before the checkpoint. Without `file`
+/* For a configuration with the key `checkpoint`: makes millrace_trainer_run() go on from the newest whole checkpoint of
+ * its folder, or from `file` if that is not NULL. *step receives the last step before the checkpoint. Without `file`
  * and without any checkpoint *step receives -1, and the run begins with the first step. `step` may be NULL. Call it at
- * most once, before the run. Fails without the key, if another training uses the folder, and if the configuration
- * differs in what may not differ (MILLRACE_ERROR_CONFIG); if no checkpoint can be used (MILLRACE_ERROR_DATA). */
+ * most once, before the run. Fails with MILLRACE_ERROR_CONFIG without the key, if another training uses the folder, and
+ * if the configuration has a difference that is not allowed; with MILLRACE_ERROR_DATA if no checkpoint can be used. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_resume(millrace_trainer* trainer, const char* file, int64_t* step,
                                                           millrace_error** error);
-/* A file to which this program appends while the run goes on. Checkpoints record how long it is between two steps, and
- * millrace_trainer_resume() cuts it to the length on record, so nothing is in it twice or missing. What was appended
+/* Names a file to which this program appends during the run. Checkpoints record its length between two steps, and
+ * millrace_trainer_resume() cuts it to the recorded length, so that nothing is in it twice or missing. Appended text
  * must have reached the system (fflush) when a callback returns. Call it before millrace_trainer_resume(), for several
  * files always in the same order. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_appends_to(millrace_trainer* trainer, const char* path,
@@ -220,12 +220,12 @@ MILLRACE_C_EXPORT millrace_status millrace_trainer_run(millrace_trainer* trainer
 /* Ends the run after the step that runs now. May be called from any thread and from callbacks, `fill` among them, but
  * not from a signal handler. */
 MILLRACE_C_EXPORT void millrace_trainer_stop(millrace_trainer* trainer);
-/* With the key `checkpoint`: the run writes one after the step that runs now, and goes on. It may be called from where
- * millrace_trainer_stop() may. */
+/* With the key `checkpoint`: the run writes one after the step that runs now, and goes on. It may be called from the
+ * same places as millrace_trainer_stop(). */
 MILLRACE_C_EXPORT void millrace_trainer_checkpoint(millrace_trainer* trainer);
-/* Why the last checkpoint of the finished run that failed did; "" if none did. */
+/* Why the last failed checkpoint of the finished run failed; "" if none failed. */
 MILLRACE_C_EXPORT const char* millrace_trainer_checkpoint_failure(const millrace_trainer* trainer);
-/* Steps that were finished, even if the run failed. */
+/* How many steps were finished, even if the run failed. */
 MILLRACE_C_EXPORT int64_t millrace_trainer_steps(const millrace_trainer* trainer);
 /* The metric `name` of the finished run. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const char* name,
@@ -250,7 +250,7 @@ MILLRACE_C_EXPORT millrace_status millrace_network_load_best(const char* path, i
                                                              millrace_network** network, millrace_error** error);
 MILLRACE_C_EXPORT void millrace_network_free(millrace_network* network);
 
-/* What a row is made of, before the transforms of the configuration's input list, which the network applies. */
+/* How many fields a row has before the transforms of the configuration's input list, which the network applies. */
 MILLRACE_C_EXPORT size_t millrace_network_field_count(const millrace_network* network);
 /* Field `index`; its name lives as long as the network. If a row has any number of values in it (a ragged field), its
  * width is 0, and only C++ can predict such rows. REQUIRES: index < millrace_network_field_count(). */
@@ -271,7 +271,7 @@ MILLRACE_C_EXPORT const char* millrace_network_class(const millrace_network* net
 /* How many classes the answer for a row has: 1, or one for each output if each says yes or no; 0 if the label is an
  * amount. */
 MILLRACE_C_EXPORT int64_t millrace_network_choices(const millrace_network* network);
-/* What the outputs of `rows` rows say, as `trainer predict` prints it. Either array may be NULL.
+/* Gives the answers for the outputs of `rows` rows, as `trainer predict` prints them. Either array may be NULL.
  * `classes` receives rows * millrace_network_choices() numbers of classes; -1 if a NaN leaves it open.
  * `values` receives rows * millrace_network_outputs() numbers: the probability of each class, or of class 1 if an
  * output says yes or no; amounts as the label was before the input list changed it, if that is known; else the

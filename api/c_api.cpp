@@ -26,7 +26,7 @@ struct millrace_catalog {
 
 struct millrace_trainer {
   Trainer trainer;
-  MetricValues metrics = {};  // of the run
+  MetricValues metrics = {};  // the metrics of the run
   std::string checkpoint_failure = {};
 };
 

@@ -1,4 +1,4 @@
-// What a program needs to write a layer, loss, metric, optimizer or input op: everything in docs/extending.md.
+// Everything that a program needs to write a layer, loss, metric, optimizer or input op, see docs/extending.md.
 #pragma once
 
 #include "millrace/core/errors.h"

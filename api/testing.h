@@ -29,7 +29,7 @@ struct GradientCase {
 
 struct GradientCheck {
   double error = 0;        // the largest of all values, relative to the larger of 1 and the gradient by differences
-  std::string worst = {};  // where it is: "parameter slope, value 3: 0.5, by differences 0.25"
+  std::string worst = {};  // the value that has it: "parameter slope, value 3: 0.5, by differences 0.25"
 };
 
 // Inputs and parameters are drawn from +-[0.1, 1.5): not from near 0, where many functions have a bend. Inputs that the
@@ -57,7 +57,7 @@ MILLRACE_EXPORT GradientCheck check_gradients(const Loss& loss, const LossCase& 
 //   EXPECT_EQ(check_restore(every_input, catalog.ops).difference, "");
 struct RestoreCheck {
   int64_t batches = 0;          // how many were read
-  std::string difference = {};  // the first one: "saved after batch 2: batch 4 has other rows"; empty: none
+  std::string difference = {};  // the first difference: "saved after batch 2: batch 4 has other rows"; empty: none
 };
 
 // Reads the first `most` batches of the list on one thread, and saves the state before each of them. From each state

@@ -1,4 +1,4 @@
-// How the C interface answers: what a call throws becomes its status and a millrace_error.
+// The answers of the C interface: an exception of a call becomes its status and a millrace_error.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class ArgumentError final : public Error {
   explicit ArgumentError(std::string_view message) : Error(ErrorKind::internal, message) {}
 };
 
-// Runs `body`. What it throws becomes a status and, if `out` is given, an error for millrace_error_free().
+// Runs `body`. An exception becomes a status and, if `out` is given, an error for millrace_error_free().
 millrace_status guarded(millrace_error** out, FunctionRef<void()> body) noexcept;
 
 // Throw ArgumentError: require() for NULL, require_size() if `size`, the first member of a structure, cannot be the

@@ -62,7 +62,7 @@ class CheckedLayer final : private ParamBuilder {
  public:
   CheckedLayer(Layer& layer, const GradientCase& with) : layer_(layer), batch_(with.batch) {
     std::vector<TensorSpec> rows;
-    std::vector<ValueRange> ranges;  // of inputs that are whole numbers
+    std::vector<ValueRange> ranges;  // for inputs that are whole numbers
     for (size_t i = 0; i < with.inputs.size(); ++i) {
       const auto [dtype, range] = layer.wants(static_cast<int>(i), DType::f64);
       ranges.push_back(range.value_or(ValueRange{.min = 0, .max = 1}));
@@ -93,7 +93,7 @@ class CheckedLayer final : private ParamBuilder {
     return out;
   }
 
-  // The sum of the outputs, each times the gradient that it is given.
+  // The sum of the outputs, each times the gradient that backward() gets for it.
   double forward() {
     std::vector<TensorView> mutable_state;
     for (size_t i = 0; i < state_.size(); ++i) {
@@ -248,7 +248,7 @@ class CheckedLoss {
     return value_[0];
   }
 
-  // What is wrong with the weights of the rows; empty: nothing.
+  // Says what is wrong with the weights of the rows; empty: nothing.
   std::string wrong_weights() {
     const double mean = run(true), rows = static_cast<double>(batch_);
     const double expected = weighted_ ? 0.25 * rows * (rows - 1) : rows;
@@ -266,7 +266,7 @@ class CheckedLoss {
   }
 
  private:
-  // From a wide range, draws only numbers of a part of width 4, which reaches 0 or is nearest to it.
+  // If the range is wide, draws only from a part of width 4, as near to 0 as possible.
   void draw_label(const ValueRange& range) {
     const double least = std::max(range.min, std::min(-4.0, range.max - 4)), most = std::min(range.max, least + 4);
     const bool whole = label_row_.dtype != DType::f32 && label_row_.dtype != DType::f64;

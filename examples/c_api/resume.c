@@ -1,4 +1,4 @@
-/* Trains with checkpoints: started again, it goes on where it was. Usage: resume [SETTING..] */
+/* Trains with checkpoints; if started again, it goes on where it ended. Usage: resume [SETTING..] */
 #include <millrace/c.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ static const char* const kConfig =
 
 enum { kRows = 400 };
 
-/* Ends the program where a call failed. The error is looked at behind the call, so it is given by its address. */
+/* Ends the program if a call failed. `error` is read only after the call, so it is passed by its address. */
 static void check(millrace_status status, millrace_error** error) {
   if (status == MILLRACE_OK) return;
   fprintf(stderr, "%s\n", millrace_error_text(*error));

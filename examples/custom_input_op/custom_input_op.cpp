@@ -1,4 +1,5 @@
-// Input ops of this program: writes points as binary records and as lines of text, then checks and trains on either.
+// A program with input ops of its own: writes points as binary records and as lines of text, then checks and trains on
+// each.
 #include <millrace/millrace.h>
 #include <millrace/testing.h>
 
@@ -38,7 +39,7 @@ optimizer: {adam: {learning_rate: 0.01}}
 train: {report_over: window, log_every: 200}
 )";
 
-// Whether a point lies in a circle, and where it lies. Binary: four bytes, then records of a byte and two floats.
+// Points, and whether they lie in a circle. Binary: four bytes, then records of a byte and two floats.
 void write_points(const std::string& name, uint32_t seed) {
   std::ofstream binary(name + ".bin", std::ios::binary), text(name + ".svm");
   std::mt19937 random(seed);

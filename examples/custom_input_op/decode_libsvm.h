@@ -5,7 +5,7 @@
 //   - decode_libsvm: {features: 123}
 //   - shuffle_batch: {batch_size: 64, min_after_dequeue: 5000}
 //
-// Indices begin with 1 and rise; values that a line does not name are 0. Blank lines are passed.
+// Indices begin with 1 and rise; values that a line does not name are 0. Blank lines are skipped.
 #pragma once
 
 #include <millrace/extend.h>
@@ -40,7 +40,7 @@ class LibsvmLine {
  public:
   explicit LibsvmLine(std::string_view line) : line_(line) { at_end(); }
 
-  // Stores label and values; false where something is wrong.
+  // Stores label and values; false if something is wrong.
   bool read(float* label, float* values, int64_t features) {
     std::fill_n(values, features, 0.0f);
     begin_ = at_;
@@ -58,7 +58,7 @@ class LibsvmLine {
   }
 
   const std::string& fault() const { return fault_; }
-  // Where the fault begins, from 1.
+  // The column where the fault begins, from 1.
   int64_t column() const { return static_cast<int64_t>(begin_) + 1; }
 
  private:
@@ -69,7 +69,7 @@ class LibsvmLine {
   bool at_blank() const { return at_ == line_.size() || line_[at_] == ' ' || line_[at_] == '\t'; }
   bool colon() { return line_.substr(at_).starts_with(':') && ++at_ > 0; }
 
-  // A number with a sign or none; one that is nearer to 0 than any float is 0.
+  // Reads a number, with or without a sign. A number too small for a float becomes 0.
   bool number(int64_t& value) { return parse(value) == std::errc(); }
   bool number(float& value) {
     double wide = 0;
@@ -93,7 +93,7 @@ class LibsvmLine {
   }
 
   std::string_view line_;
-  size_t at_ = 0, begin_ = 0;  // of what comes next; of what is being read
+  size_t at_ = 0, begin_ = 0;  // where the next thing begins; where the current thing begins
   std::string fault_;
 };
 
@@ -115,11 +115,11 @@ class DecodeLibsvm final : public millrace::Transform {
     return {.type = millrace::PortType::rows, .rows = rows};
   }
 
-  // A line belongs to the chunk in which it starts. The first one starts where text.bytes() do, and the next chunk's
-  // where this one says that its last one ends.
+  // A line belongs to the chunk in which it starts. This chunk's first line starts at text.bytes()[0]; the next chunk's
+  // first line starts at the end_record of this one.
   void apply(millrace::Chunk& chunk) const override {
     millrace::ChunkText& text = *chunk.text;
-    chunk.rows.configure(spec_, 1);  // and grows with the rows: a row may be large
+    chunk.rows.configure(spec_, 1);  // it grows with the rows, as a row may be large
     size_t at = 0;
     for (bool more = true; more && text.offset() + at < text.limit();) {
       const std::string_view line = line_at(text, at);
@@ -131,16 +131,16 @@ class DecodeLibsvm final : public millrace::Transform {
     chunk.end_record = text.offset() + at;
   }
 
-  // Upper bound of what a note of refuse() takes.
+  // Upper bound of the bytes of a note of refuse().
   uint64_t note_bytes() const override {
     return options_.on_bad_row == BadLine::skip ? sizeof(millrace::Note) + 1024 : 0;
   }
 
  private:
-  // The bound of csv_reader's memory counts with records of up to this many bytes.
+  // The bound of csv_reader's memory assumes records of at most this many bytes.
   static constexpr size_t kLongestLine = 16 << 20;
 
-  // With its line end, which the last line of a file may lack; of one that is too long, more than kLongestLine bytes.
+  // A line with its line end, if it has one. If it is too long, more than kLongestLine bytes of it.
   static std::string_view line_at(millrace::ChunkText& text, size_t at) {
     for (size_t from = at;;) {
       const size_t end = text.bytes().find('\n', from);
@@ -151,7 +151,7 @@ class DecodeLibsvm final : public millrace::Transform {
     }
   }
 
-  // False: what follows is not to be read.
+  // Returns false if nothing more is to be read.
   bool add_row(millrace::Chunk& chunk, std::string_view line, uint64_t offset) const {
     std::string_view content = line;
     if (content.ends_with('\n')) content.remove_suffix(1);
@@ -178,7 +178,7 @@ class DecodeLibsvm final : public millrace::Transform {
     return true;
   }
 
-  // Of the line that is being read. Lines count from the chunk's first record: the graph knows where that stands.
+  // A place in the line that is being read. Lines count from the chunk's first record, whose line the graph knows.
   static millrace::Place place(const millrace::Chunk& chunk, int64_t column) {
     return {chunk.unit.file->path, static_cast<int64_t>(chunk.lines), column};
   }

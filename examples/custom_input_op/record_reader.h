@@ -1,4 +1,4 @@
-// record_reader: rows from files of records that all have the same length, one behind the other.
+// record_reader: rows from files of records that all have the same length, one after the other.
 //
 //   - filename_queue: {files: "data/*.bin", epochs: 5}
 //   - record_reader: {fields: {label: {type: uint8, values: 1}, features: {type: uint8, values: 3072}}}   # CIFAR-10
@@ -43,13 +43,13 @@ struct RecordOptions {
     o.may_be("fields", {{.is = Is::map, .items = millrace::option_forms<RecordField>()}});
     o.optional("header_bytes", header_bytes, {.min = 0}, "bytes to skip at the start of every file");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1, .max = 1 << 30}, "bytes that one task reads");
-    // How fast rows come, and nothing about what they are: `trainer speed` tries other values.
+    // This decides only how fast rows come, so `trainer speed` tries other values.
     o.only_speed("chunk_bytes");
     o.used_as("chunk_bytes", millrace::OptionUse::chunk_bytes);
   }
 };
 
-// The records of files: what lies in them, and how it becomes a row.
+// Reads the records of files, and makes a row from each.
 class RecordReader final : public millrace::RecordSource {
  public:
   using Options = RecordOptions;

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-// y = x - mean[c], of row r and column c.
+// y = x - mean[c], for row r and column c.
 template <class T>
 struct SubtractMean {
   const T* x;
@@ -32,12 +32,12 @@ class CenterPlan final : public millrace::LayerPlan {
   CenterPlan(const millrace::PlanArgs& args, double momentum)
       : rows_(args.output.spec()), train_(args.mode == millrace::Mode::train), momentum_(momentum) {}
 
-  // The sums of the columns, and what computing them needs.
+  // The sums of the columns, and the scratch for computing them.
   size_t scratch_bytes() const override { return train_ ? sums_bytes() + millrace::column_sum_scratch(rows_) : 0; }
   bool backward_reads_inputs() const override { return false; }
   bool backward_reads_output() const override { return false; }
 
-  // The mean comes from the batches before this one: so dx = dy.
+  // The mean comes from the batches before this one, so dx = dy.
   void forward(millrace::Context& context, const millrace::ForwardArgs& args) override {
     const millrace::ConstTensorView& x = args.inputs[0];
     millrace::dispatch_float(x.dtype(), [&]<class T>() {
@@ -65,7 +65,7 @@ class CenterPlan final : public millrace::LayerPlan {
     return millrace::aligned_bytes(static_cast<size_t>(rows_.shape.row().elements()) * millrace::size_of(rows_.dtype));
   }
 
-  millrace::TensorSpec rows_;  // of x and y
+  millrace::TensorSpec rows_;  // the layout of x and y
   bool train_;
   double momentum_;
 };

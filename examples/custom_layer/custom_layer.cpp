@@ -1,4 +1,4 @@
-// Layers of this program: checks their gradients, then trains with them.
+// A program with layers of its own: checks their gradients, then trains with them.
 #include <millrace/extend.h>
 #include <millrace/millrace.h>
 #include <millrace/testing.h>
@@ -51,7 +51,7 @@ int main() {
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';
 
-    // Whoever loads the model needs the layers, too.
+    // The catalog is needed here, too: the model has these layers.
     trainer.save("custom.safetensors");
     const millrace::Network network = millrace::Network::load("custom.safetensors", {}, catalog);
     const std::vector<float> row(64, 0.5f);

@@ -17,7 +17,7 @@ struct Gate {
   }
 };
 
-// dz/dy = x s (1 - s) with s = sigmoid(y), of row r and column c.
+// dz/dy = x s (1 - s) with s = sigmoid(y), for row r and column c.
 template <class T>
 struct GateShareGradient {
   const T* x;
@@ -40,7 +40,7 @@ class GatePlan final : public millrace::LayerPlan {
     millrace::zip_elements(context, args.inputs[0], args.inputs[1], args.output, Gate{});
   }
 
-  // In the order of the inputs; either gradient may be one that nobody needs.
+  // Gradients come in the order of the inputs; each of them is null if it is not needed.
   void backward(millrace::Context& context, const millrace::BackwardArgs& args) override {
     const millrace::ConstTensorView &x = args.inputs[0], &y = args.inputs[1], &dz = args.output_gradient;
     if (const millrace::Destination& dx = args.input_gradients[0]) {

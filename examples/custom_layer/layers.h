@@ -42,7 +42,7 @@ class SoftsignLayer final : public millrace::SimpleLayer {
   bool backward_reads_output() const override { return false; }
 };
 
-// Of row r and column c: y = x where x > 0, else slope[c] x.
+// For row r and column c: y = x if x > 0, else slope[c] x.
 template <class T>
 struct PreluForward {
   const T* x;
@@ -55,7 +55,7 @@ struct PreluForward {
   }
 };
 
-// dx = dy where x > 0, else slope[c] dy.
+// dx = dy if x > 0, else slope[c] dy.
 template <class T>
 struct PreluInputGradient {
   const T* x;
@@ -69,7 +69,7 @@ struct PreluInputGradient {
   }
 };
 
-// What a value adds to the gradient of its column's slope.
+// The term that a value adds to the gradient of its column's slope.
 struct PreluSlopeTerm {
   template <class T>
   MILLRACE_HD T operator()(T x, T dy) const {
@@ -82,7 +82,7 @@ class PreluPlan final : public millrace::LayerPlan {
  public:
   explicit PreluPlan(const millrace::PlanArgs& args) : rows_(args.output), train_(args.mode == millrace::Mode::train) {}
 
-  // The terms, and what their sums need.
+  // The terms, and the scratch for their sums.
   size_t scratch_bytes() const override {
     return train_ ? terms_bytes() + millrace::column_sum_scratch(rows_.spec()) : 0;
   }
@@ -117,7 +117,7 @@ class PreluPlan final : public millrace::LayerPlan {
  private:
   size_t terms_bytes() const { return millrace::aligned_bytes(rows_.bytes()); }
 
-  millrace::TensorView rows_;  // how x and y lie; no data
+  millrace::TensorView rows_;  // the layout of x and y; no data
   bool train_;
 };
 

@@ -1,4 +1,4 @@
-// Two trainings at once, of which one is stopped from outside; and what an error tells.
+// Two trainings at once, one of which is stopped from outside; and the parts of an error.
 #include <millrace/millrace.h>
 
 #include <future>
@@ -13,7 +13,7 @@ loss: sigmoid_cross_entropy
 optimizer: {sgd: {learning_rate: 0.1}}
 )";
 
-// Stops a training whichever way its scope is left.
+// Stops a training, however its scope is left.
 struct StopAtEnd {
   millrace::Trainer& trainer;
   ~StopAtEnd() { trainer.stop(); }

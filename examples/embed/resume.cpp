@@ -1,4 +1,4 @@
-// Trains with checkpoints: started again, it goes on where it was. SIGTERM and SIGINT end it, SIGUSR1 writes a
+// Trains with checkpoints; if started again, it goes on where it ended. SIGTERM and SIGINT end it, SIGUSR1 writes a
 // checkpoint. Usage: resume [SETTING..]     such as resume train.steps=40
 #include <millrace/millrace.h>
 

@@ -6,12 +6,12 @@
 
 using millrace::Spec;
 
-// The last 8 values of a wave, and the next one, which the model is to foresee.
+// The last 8 values of a wave, and the next one, which the model must predict.
 class Wave {
  public:
   static constexpr int kValues = 8;
 
-  // Writes as many rows as there is room for, or fewer at the end of the pass; none ends it.
+  // Writes as many rows as there is room for, or fewer at the end of the pass. Writing none ends the pass.
   void fill(millrace::RowBlock& rows, uint32_t pass) {
     if (pass != pass_) {
       pass_ = pass;

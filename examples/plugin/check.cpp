@@ -1,4 +1,4 @@
-// Checks the gradients of the layer and the loss, as a test of theirs would.
+// Checks the gradients of the layer and the loss, as a test for them would.
 #include <millrace/millrace.h>
 #include <millrace/testing.h>
 

@@ -1,11 +1,11 @@
-// A plug-in with a loss: quantile, which a model minimises that foresees a quantile of its label.
+// A plug-in with a loss: quantile, which is smallest if the prediction is a quantile of the label.
 #include <millrace/plugin.h>
 
 using namespace millrace;
 
 namespace {
 
-// For prediction x and label y: l = q (y - x) where y > x, else (1 - q) (x - y); dl/dx = -q, else 1 - q.
+// For prediction x and label y: l = q (y - x) if y > x, else (1 - q) (x - y); dl/dx = -q, else 1 - q.
 struct QuantileError {
   double q;
   template <class T>

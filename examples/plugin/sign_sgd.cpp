@@ -5,7 +5,7 @@ using namespace millrace;
 
 namespace {
 
-// velocity = momentum * velocity + gradient; parameter -= learning_rate * sign(velocity), of value i.
+// velocity = momentum * velocity + gradient; parameter -= learning_rate * sign(velocity), for value i.
 template <class T>
 struct SignStep {
   T* parameter;
@@ -23,7 +23,7 @@ struct SignStep {
 
 class SignSgd final : public Optimizer {
  public:
-  // Its rate, the schedule of that, and weight decay are declared by UpdateOptions.
+  // UpdateOptions declares the rate, its schedule, and weight decay.
   struct Options : UpdateOptions {
     double momentum = 0;
     void declare(OptionReader& o) {
@@ -37,7 +37,7 @@ class SignSgd final : public Optimizer {
   explicit SignSgd(const Options& options) : options_(options) {}
 
   int state_slots() const override { return 1; }
-  // Before each update: what changes from one to the next.
+  // Called before each update: writes the numbers that change from update to update.
   void scalars(uint64_t step, std::span<float> out) const override { out[0] = static_cast<float>(options_.rate(step)); }
   bool decays(std::string_view parameter) const override { return options_.decays(parameter); }
 

@@ -5,7 +5,7 @@ using namespace millrace;
 
 namespace {
 
-// Of row r: its weight where no value is further from the label than the tolerance, else 0. NaN is far from everything.
+// For row r: its weight if every value is within the tolerance of the label, else 0. A NaN is never within it.
 template <class T>
 struct RowIsWithin {
   const T* x;

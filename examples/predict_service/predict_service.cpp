@@ -3,7 +3,7 @@
 //   predict_service MODEL < ROWS.csv    a row of numbers and texts a line; an answer for each, in the same order
 //   predict_service MODEL --speed       rows/s by the number of threads, one row a call and 64 a call
 //
-// Ends at the end of the input, or on SIGINT and SIGTERM: then when all lines that were read are answered.
+// Ends at the end of the input; on SIGINT or SIGTERM, after all lines that were read are answered.
 #include <millrace/millrace.h>
 #include <poll.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ constexpr size_t kRowsOfACall = 64;
 // Lines of standard input.
 class Lines {
  public:
-  // Must be made before any thread is: they inherit which signals are blocked.
+  // Make it before any thread: threads inherit which signals are blocked.
   Lines() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -76,7 +76,7 @@ class Lines {
   std::string text_;
 };
 
-// A line, and where its answer goes.
+// A line, and the place for its answer.
 struct Request {
   std::string line;
   std::promise<std::string> answer;
@@ -129,7 +129,7 @@ void write_row(const std::string& line, millrace::RowBlock& block, int64_t row) 
   if (next != cells.size()) throw millrace::DataError("a row is " + block.spec().text());
 }
 
-// What this program can write.
+// Throws for rows that this program cannot write.
 void check_fields(const millrace::RowSpec& fields) {
   for (const millrace::FieldSpec& field : fields.fields) {
     const bool number = field.dtype == millrace::DType::f32 || field.dtype == millrace::DType::f64;
@@ -163,7 +163,7 @@ class Service {
       workers.emplace_back([this] { answer_all(); });
     }
     std::jthread writer([this] { write_all(); });
-    const CloseAtEnd close{*this};  // whatever ends the loop: then the threads end, and are joined
+    const CloseAtEnd close{*this};  // whatever ends the loop, the threads end, and are joined
     for (std::string line; lines.next(line);) {
       Request request{line, {}};
       answers_.push(request.answer.get_future());
@@ -202,7 +202,7 @@ class Service {
       }
     } catch (const millrace::Error& error) {
       if (rows.size() == 1) return rows[0]->answer.set_value(std::string("error: ") + error.what());
-      // One row that is wrong spoils none but its own answer.
+      // A wrong row spoils only its own answer.
       for (Request* row : rows) answer({row});
     }
   }
@@ -220,7 +220,7 @@ class Service {
   Queue<std::future<std::string>> answers_{4096};
 };
 
-// Random numbers; the texts are missing.
+// Rows of random numbers; the texts are missing.
 millrace::RowBlock random_rows(const millrace::Network& network, int64_t count) {
   std::mt19937 random;
   std::normal_distribution<double> normal;
@@ -237,7 +237,7 @@ millrace::RowBlock random_rows(const millrace::Network& network, int64_t count) 
   return rows;
 }
 
-// Rows that so many threads predict in a second, with `rows` of them in a call.
+// How many rows so many threads predict in a second, with `rows` rows in each call.
 double rows_per_second(const millrace::Network& network, unsigned threads, size_t rows) {
   const millrace::RowBlock given = random_rows(network, static_cast<int64_t>(rows));
   std::vector<float> first(rows * static_cast<size_t>(network.output().shape.elements()));

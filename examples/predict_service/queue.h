@@ -1,4 +1,4 @@
-// Queue: hands items from thread to thread; who puts them in waits where there is no room.
+// Queue: hands items from thread to thread. A thread that puts an item in waits for room.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Queue {
     items_.push_back(std::move(item));
     filled_.notify_one();
   }
-  // What is there, at most so many; waits for the first. None: the queue is closed and empty.
+  // Takes the items that are there, at most so many; waits for the first one. None: the queue is closed and empty.
   std::vector<T> take(size_t most) {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [&] { return !items_.empty() || closed_; });
@@ -31,7 +31,7 @@ class Queue {
     room_.notify_all();
     return taken;
   }
-  // Nothing comes any more.
+  // Says that no more items will come.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
