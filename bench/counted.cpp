@@ -1,4 +1,4 @@
-// Fixed work, whose instructions scripts/count-instructions counts: noise on the machine does not change them.
+// Fixed work whose instructions scripts/count-instructions counts: other work of the machine does not change them.
 //
 //   counted decode-scalar|decode-avx2|step
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Runs of few numbers: what each level takes for a run of so many fields.
+// Runs of few numbers: the time of each level for a run of so many fields.
 //
 //   csv_bench --benchmark_enable_random_interleaving=true --benchmark_repetitions=9
 //   --benchmark_report_aggregates_only=true

@@ -52,7 +52,7 @@ class Product {
   double flops() const { return 2.0 * static_cast<double>(spec_.m * spec_.n * spec_.k); }
 
  private:
-  // So small that c, into which some products add, stays finite however long the benchmark runs.
+  // So small that c, to which some products add, stays finite however long the benchmark runs.
   float alpha_ = 1e-20f;
   Tensor a_, b_, c_, bias_;
   GemmSpec spec_;

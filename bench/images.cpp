@@ -27,7 +27,7 @@ using namespace millrace;
 using namespace millrace::bench;
 
 constexpr int64_t kBatch = 64;
-constexpr int kRuns = 4;  // of a pass between two looks at the clock
+constexpr int kRuns = 4;  // runs of a pass between two looks at the clock
 
 Tensor drawn(const Shape& shape) {
   Tensor tensor(Device::cpu(), {shape, DType::f32});
@@ -41,7 +41,7 @@ Tensor drawn(const Shape& shape) {
 struct Pass {
   std::string name;
   double operations = 0;  // additions and multiplications
-  double bytes = 0;       // of what is read and written, once
+  double bytes = 0;       // bytes that are read and written, each once
   std::function<void()> run;
   std::vector<double> seconds = {};
 };
@@ -118,7 +118,7 @@ class Passes {
   std::vector<Pass>& all() { return passes_; }
 
  private:
-  // So small that what is added to stays what it is.
+  // So small that adding to values does not change them.
   static constexpr float kRate = 1e-20F;
 
   Tensor& keep(const Shape& shape) { return *tensors_.emplace_back(std::make_unique<Tensor>(drawn(shape))); }
@@ -176,7 +176,7 @@ void print(int threads, int rounds) {
   passes.dense("dense", 800, 500);
   passes.dense("dense_2", 500, 10);
   const size_t own = passes.all().size();
-  // What the others are compared with.
+  // The others are compared with this product.
   passes.product("1024 x 1024 x 1024", {.m = 1024, .n = 1024, .k = 1024});
   LeNet lenet(context);
   passes.all().push_back({"step", 0, 0, [&] { lenet.step(); }});

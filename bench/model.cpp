@@ -1,5 +1,5 @@
-// What a training from text should reach on larger machines: a model with few constants, all measured in this run,
-// checked against what this machine does with 1, 2, .. threads. See docs/performance.md.
+// Predicts the speed of a training from text on larger machines: a model with few constants, all measured in this run,
+// checked against this machine with 1, 2, .. threads. See docs/performance.md.
 //
 //   model FOLDER [ROUNDS]
 #include <algorithm>
@@ -29,14 +29,14 @@ using namespace millrace::bench;
 constexpr int64_t kRows = 36000;
 constexpr double kRowBytes = (kFeatures + 1) * 4;
 
-// Seconds of one thread and one row, except where it says otherwise.
+// Seconds of one thread for one row, unless it says otherwise.
 struct Constants {
-  double step = 0;          // of the step, all of it
-  double parallel = 0;      // of reading and decoding
-  double serial = 0;        // of the training thread alone: shuffling and placing
-  double tiles = 0;         // of the step's large products: no two threads work on one
+  double step = 0;          // the whole step
+  double parallel = 0;      // reading and decoding
+  double serial = 0;        // only on the training thread: shuffling and placing
+  double tiles = 0;         // tiles of the step's large products; a tile is the work of one thread
   double text_bytes = 0;    // of a row
-  double memory_bytes = 0;  // a second, copied by all threads of this machine
+  double memory_bytes = 0;  // per second, copied by all threads of this machine
 };
 
 struct Storage {
@@ -46,7 +46,7 @@ struct Storage {
 };
 
 struct Prediction {
-  double seconds;  // a row
+  double seconds;  // for a row
   const char* bound;
 };
 
@@ -66,7 +66,7 @@ Prediction predict(const Constants& of, int threads, const Storage& storage) {
 
 constexpr int kSteps = 40;
 
-// Everything that is timed, once a round, so that what else the machine does hits all alike.
+// Everything is timed once in each round, so that other work of the machine disturbs all equally.
 struct Samples {
   std::vector<double> step, input, serial, memory;
 };
@@ -75,7 +75,7 @@ struct Check {
   std::vector<double> step = {}, input = {}, training = {};
 };
 
-// Processor time of the input path on one thread, and what of it the last op takes.
+// Processor time of the input path on one thread, and the part of the last op.
 void sample_input(Samples& out, Constants& constants, const Files& files) {
   Executor executor(1);
   const Spec list = input_list({.files = files.pattern, .threads = 1});
@@ -117,7 +117,7 @@ void sample(Check& out, const std::string& folder, const Files& files) {
   out.training.push_back(step_seconds(data_file(folder), out.threads) / kBatch);
 }
 
-// Bytes that all threads copy in a second, each within memory that no cache holds.
+// Bytes that all threads copy in a second, each in memory too large for any cache.
 double copied_bytes(std::vector<std::vector<char>>& memory) {
   const size_t half = memory.front().size() / 2;
   const double seconds = timed(wall_seconds, [&] {
@@ -202,7 +202,7 @@ int main(int count, char** words) {
   of.serial = median(samples.serial);
   of.parallel = median(samples.input) - of.serial;
   of.memory_bytes = median(samples.memory);
-  // A copy of kLimits of core/kernels/gemm_matmul.cpp: change both. The weight's gradient has as many tiles.
+  // A copy of kLimits of core/kernels/gemm_matmul.cpp: change both. The weight's gradient has the same number of tiles.
   of.tiles = static_cast<double>(cpu::TileGrid(kBatch, kUnits, kUnits, {256, 128, 64, 64}).count());
   print_constants(of);
   print_checks(of, checks);

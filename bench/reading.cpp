@@ -1,11 +1,11 @@
-// How the input path reads: sizes of chunks, threads, files in the page cache and not.
+// Measures how the input path reads: sizes of chunks, threads, files in the page cache and not.
 //
 //   reading FILE|FOLDER cached|cold [ROUNDS]
 //
-// FILE is of text as in bench/budgets/texts.h; in a FOLDER one of 402 MB is made.
+// FILE holds text as in bench/budgets/texts.h. In a FOLDER, a file of 402 MB is made.
 //
-// Every way of reading runs once a round, in an order of the round's own: what else the machine does hits all alike,
-// and what a run leaves behind is not always met by the same other. Medians over the rounds.
+// Every way of reading runs once in each round, in another order each time, so that other work of the machine, and the
+// state that a run leaves, disturb all equally. Medians over the rounds.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ using namespace millrace::bench;
 
 constexpr int64_t kRows = 36000;  // 402 MB
 
-// What the system does not cut off of one piece of advice where nobody set its read-ahead otherwise.
+// The largest piece of advice that the system does not cut, if its read-ahead has the default size.
 constexpr uint64_t kAdvice = 131072;
 
 struct Descriptor {
@@ -44,7 +44,7 @@ struct Descriptor {
   const int number;
 };
 
-// How much of a file the page cache holds.
+// The share of a file that the page cache holds.
 double cached_share(const Descriptor& file) {
   struct stat status = {};
   fstat(file.number, &status);
@@ -70,7 +70,7 @@ void evict(const std::string& path) {
   }
 }
 
-// Local files by `pread` with advice to the system, which heeds that to be sequential for its own descriptor alone.
+// Local files by `pread`, with advice to the system. Advice to read sequentially holds only for its own descriptor.
 enum class Advice { as_it_is, sequential, will_need };
 
 class AdvisedFile final : public File {
@@ -176,7 +176,7 @@ int main(int count, char** words) {
   }
   const bool cold = what == "cold";
   std::vector<Way> all = ways(cold);
-  if (!cold) run(all.front(), file, false);  // it may be anywhere
+  if (!cold) run(all.front(), file, false);  // brings the file into the page cache
   for (Way& way : all) way.wall.clear(), way.processor.clear();
   std::mt19937_64 random(1);
   std::vector<Way*> order;

@@ -1,7 +1,7 @@
-// Serves the files of a folder as a file system that is as far away as network storage: each opening and each read
-// takes a while, and all reads share one bandwidth. They are read once at the start, so that no time of the folder's
-// own storage is added while there is memory for them. The kernel's page cache and read-ahead work on it as on any
-// other. Linux, as root; ends when it is unmounted.
+// Serves the files of a folder as a file system that is as slow as network storage: each opening and each read takes a
+// while, and all reads share one bandwidth. The files are read once at the start, so that the time of the folder's own
+// storage is not added while memory lasts. The kernel's page cache and read-ahead work as for other file systems.
+// Linux, as root; ends when it is unmounted.
 //
 //   slow_files FOLDER MOUNT MILLISECONDS GIGABYTES_A_SECOND [READ_AHEAD_KIB]
 #include <dirent.h>
@@ -32,7 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kThreads = 128;             // requests that are under way at once
-constexpr uint32_t kMostBytes = 1 << 20;  // of one read, as NFS has it
+constexpr uint32_t kMostBytes = 1 << 20;  // of one read, as with NFS
 constexpr uint64_t kFolder = FUSE_ROOT_ID;
 constexpr uint64_t kValidSeconds = 3600;
 
@@ -42,7 +42,7 @@ struct Served {
   uint64_t bytes = 0;
 };
 
-// Opens the files of a folder and reads them into the page cache. Returns whether all that could be done.
+// Opens the files of a folder and reads them into the page cache. Returns whether that succeeded for all.
 bool load(const std::string& folder, std::vector<Served>& out) {
   DIR* listing = opendir(folder.c_str());
   if (listing == nullptr) return false;
@@ -187,7 +187,7 @@ class Server {
     reply(head, 0, out.data(), out.size());
   }
 
-  // Until so many bytes would have come: through the link in turn, and then from afar.
+  // Waits until so many bytes would have come: first for its turn on the link, then for the distance.
   void wait(double bytes) {
     Clock::time_point done;
     {
@@ -214,7 +214,7 @@ class Server {
   void reply(const fuse_in_header& head, int error, const void* data, size_t bytes) {
     fuse_out_header out = {static_cast<uint32_t>(sizeof(fuse_out_header) + bytes), error, head.unique};
     const iovec parts[2] = {{&out, sizeof out}, {const_cast<void*>(data), bytes}};
-    // The request may have been given up.
+    // The request may have been interrupted, so a failure is ignored.
     [[maybe_unused]] const ssize_t written = writev(device_, parts, bytes == 0 ? 1 : 2);
   }
 

@@ -1,4 +1,4 @@
-// A budget: a ratio that was promised, and how to measure it. One file of this folder measures those of one part.
+// A budget: a promised ratio, and how to measure it. Each file of this folder measures the budgets of one part.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct Budget {
   std::string what;  // "rows of float32 text over fast_float, AVX-512"
   double limit = 0;
   bool at_least = false;  // the ratio should be the limit or more; else the limit or less
-  // Throws Skip where this machine cannot say.
+  // Throws Skip if it cannot be measured on this machine.
   std::function<Ratio(const Setting&)> measure;
 };
 

@@ -53,7 +53,7 @@ Trainer trainer_of(const Setting& setting, const Trained& training, bool saves, 
   return Trainer::from_string(config, "budget.yaml");
 }
 
-// With the last checkpoint, for which the end of the training waits.
+// Includes the last checkpoint, for which the end of the training waits.
 Ratio with_checkpoints(const Setting& setting, const Trained& training, const std::string& more = "") {
   return compare(
       setting.rounds, [&] { return trainer_of(setting, training, false, more).run().seconds; },
@@ -77,7 +77,7 @@ Ratio of_copy(const Setting& setting) {
   });
 }
 
-// Seconds from nothing to the first step of a training that goes on in 100 GB of text.
+// Seconds until the first step of a training that resumes in 100 GB of text.
 Ratio to_first_step(const Setting& setting) {
   constexpr int kFiles = 1500, kSteps = 300;
   const std::string folder = setting.folder + "/checkpoints";

@@ -36,7 +36,7 @@ Ratio compare(int rounds, Timed base, Timed other) {
   std::vector<double> ratios, differences;
   for (int round = 0; round <= rounds; ++round) {
     const double before = base(), between = other(), after = base();
-    if (round == 0) continue;  // first touches, code that is made at the first call
+    if (round == 0) continue;  // the first round touches memory and makes code for the first time
     ratios.push_back(2 * between / (before + after));
     differences.push_back(std::abs(after / before - 1));
   }

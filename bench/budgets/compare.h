@@ -1,4 +1,4 @@
-// Two ways to do the same, timed in turn, so that whatever else the machine does hits both alike.
+// Times two ways to do the same by turns, so that other work of the machine disturbs both equally.
 #pragma once
 
 #include <vector>
@@ -7,31 +7,31 @@
 
 namespace millrace::bench {
 
-// What one run took, by whatever clock is right for it.
+// Runs once and returns the seconds, by the clock that suits it.
 using Timed = FunctionRef<double()>;
 
 struct Ratio {
-  double median = 0;  // of other / base, a round each
+  double median = 0;  // of other / base over the rounds
   double noise = 0;   // the median difference of base and base in the same rounds
 };
 
-// Runs base, other, base in each of `rounds` rounds, after one that does not count.
+// Runs base, other, base in each of `rounds` rounds, after a round that does not count.
 Ratio compare(int rounds, Timed base, Timed other);
 
-// The median of `measure` over the rounds, after one that does not count, and the median distance from it as noise.
+// The median of `measure` over the rounds, after a round that does not count; the noise is the median distance from it.
 Ratio median_of(int rounds, Timed measure);
 
-// base / other instead.
+// Turns other / base into base / other.
 inline Ratio inverse(Ratio ratio) { return {1 / ratio.median, ratio.noise}; }
 
 double median(std::vector<double> values);
 
-// Seconds of processor time of this thread, and of all threads of this process, and of a clock on the wall.
+// Seconds of processor time of this thread; of all threads of this process; and of the wall clock.
 double thread_seconds();
 double process_seconds();
 double wall_seconds();
 
-// What `body` takes by `clock`.
+// The seconds of `body` by `clock`.
 double timed(double (*clock)(), FunctionRef<void()> body);
 
 }  // namespace millrace::bench

@@ -21,7 +21,7 @@ struct Files {
 // The same rows, over and over, as `rows` rows in `files` files. REQUIRES: files divides rows.
 Files data_files(const std::string& folder, int64_t rows, int64_t files);
 
-// The same, written now even where they are there.
+// The same, but written again even if they are there.
 Files fresh_data_files(const std::string& folder, int64_t rows, int64_t files);
 
 }  // namespace millrace::bench

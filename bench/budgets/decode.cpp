@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kPasses = 32;
 
-// By hand: a function that reads a number and returns where it ends, one field after another.
+// Decodes by hand, one field after another: `read` reads a number and returns where it ends.
 template <class Read>
 void by_hand(const std::string& text, std::vector<float>& rows, const Read& read) {
   const char* at = text.data();
@@ -31,12 +31,12 @@ void by_hand(const std::string& text, std::vector<float>& rows, const Read& read
     at = read(at, end, rows[value]);
     if (*at != ',' && *at != '\n') throw Skip{"a field that is no number"};
     ++at;
-    // The rows of a chunk, over and over, as the decoder has them.
+    // Writes over the rows of one chunk again and again, as the decoder does.
     if (++value == rows.size()) value = 0;
   }
 }
 
-// Its rows, by hand, over and over.
+// Seconds to decode the text's rows by hand, many times.
 template <class Read>
 double time_by_hand(const std::string& text, const Read& read) {
   std::vector<float> rows(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) * (kFeatures + 1));
@@ -99,7 +99,7 @@ Ratio against_strtof(const Setting& setting) {
       setting.rounds, [&] { return time_decoder(decoder, text); }, [&] { return time_by_hand(text, read); });
 }
 
-// Each thread decodes what one alone does, for so long that it does not matter how long a thread takes to begin.
+// Each thread does the work of the single thread, for so long that the start of threads does not matter.
 Ratio on_threads(const Setting& setting, int threads) {
   if (Executor::available_threads() < threads) throw Skip{"not so many processors"};
   constexpr int kManyPasses = 20 * kPasses;

@@ -64,7 +64,7 @@ class Decoder {
   Chunk chunk_;
 };
 
-// A chunk of text, as a reader hands it on: of the size that is read at once, and so still in a cache.
+// A chunk of text as a reader hands it on: it has the size that is read at once, so it is still in a cache.
 inline std::string chunk_of_text(Digits digits) {
   const auto row_bytes = random_rows(1, digits).size();
   return random_rows(static_cast<int>(kChunk / row_bytes), digits);

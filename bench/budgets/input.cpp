@@ -1,5 +1,5 @@
-// The whole input path from the page cache, reading, decoding, shuffling and placing, against `pread` and decode_csv of
-// the same bytes; and trainings from text against what their halves take alone.
+// The whole input path from the page cache (reading, decoding, shuffling and placing) against `pread` and decode_csv of
+// the same bytes; and trainings from text against the times of their two halves.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ Ratio path_over_bare(const Setting& setting) {
       [&] { return timed(process_seconds, [&] { read_all(executor, list); }); });
 }
 
-// What a step would take if its processor time and that of its input were shared out over the processors without loss.
+// The time of a step if its processor time and its input's were divided among the processors without loss.
 class Halves {
  public:
   explicit Halves(const std::string& file)
@@ -74,8 +74,8 @@ Ratio training_over_halves(const Setting& setting) {
       setting.rounds, [&] { return halves.seconds(); }, [&] { return step_seconds(file, 2); });
 }
 
-// Of a model whose step is nothing beside its input. The base includes the start and the filling of the pool, which the
-// training leaves out with its first steps.
+// For a model whose step is tiny compared with its input. The base includes the start and the filling of the pool,
+// which the training leaves out together with its first steps.
 Ratio tiny_over_input(const Setting& setting) {
   if (Executor::available_threads() < 2) throw Skip{"not so many processors"};
   const std::string file = data_file(setting.folder);

@@ -16,7 +16,7 @@ struct InputPath {
   std::string files;        // a path or a pattern
   int epochs = 1;           // 0: endless
   int threads = 2;          // tasks that decode at once
-  int64_t chunk_bytes = 0;  // 0: as it is by default
+  int64_t chunk_bytes = 0;  // 0: the default
 };
 
 // The key `input` of a configuration.

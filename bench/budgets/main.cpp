@@ -24,7 +24,7 @@ constexpr const char* kHelp =
     "usage: budgets --data FOLDER [--only TEXT] [--rounds N] [--json FILE]\n"
     "Measures every budget whose name holds TEXT and prints a table; the exit code is 1 when one is missed.\n";
 
-// What a budget came to; `why` where it was left out.
+// The result of a budget; `why` says why it was left out.
 struct Result {
   const Budget* budget = nullptr;
   Ratio ratio;

@@ -1,4 +1,4 @@
-// One row through a network in memory, against the two products of its layers alone.
+// One row through a network in memory, against only the two products of its layers.
 #include <array>
 #include <memory>
 #include <random>
@@ -35,7 +35,7 @@ class RowProducts {
     for (int64_t i = 0; i < units * units; ++i) weight_.view().as<float>()[i] = normal(random);
   }
 
-  // Inside the executor once for all rows, as nobody serves single rows.
+  // Enters the executor once for all rows, because services do not predict single rows.
   void run() {
     context_.executor().run([&] {
       for (int i = 0; i < kRows; ++i) {

@@ -1,5 +1,5 @@
-// The program as a user starts it: its size, from nothing to the first finished step, and the memory of a whole
-// training; and the step beside a process that keeps one processor busy.
+// The program as a user starts it: its size, the time to the first finished step, and the memory of a whole training;
+// and the step while another process keeps one processor busy.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr double kParameterMiB = (1024.0 * 1024 + 1024 + 1024 + 1) * 4 / (1 << 20);
 
-// The notebook's training, on rows of a file.
+// The configuration of the notebook's training, on rows of a file.
 std::string config_file(const Setting& setting) {
   const std::string path = setting.folder + "/notebook.yaml";
   std::ofstream(path) << "seed: 23\nthreads: 2\ninput:\n  - filename_queue: {files: \"" << data_file(setting.folder)
@@ -45,7 +45,7 @@ struct Ran {
   double peak_mib = 0;
 };
 
-// The most memory that a running process had so far.
+// The most memory that a running process has had.
 double peak_mib(pid_t process) {
   std::ifstream status(cat("/proc/", process, "/status"));
   for (std::string line; std::getline(status, line);) {
@@ -54,7 +54,7 @@ double peak_mib(pid_t process) {
   return 0;
 }
 
-// `watch`: also its memory, which costs time.
+// `watch`: also watches its memory, which costs time.
 Ran run(const std::vector<std::string>& words, bool watch) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -69,7 +69,7 @@ Ran run(const std::vector<std::string>& words, bool watch) {
   if (failure != 0) throw Skip{cat("cannot start ", words[0])};
   int status = 0;
   double peak = 0;
-  // What wait4() says of the peak begins with this process's own, so it is looked at on the way.
+  // The peak of wait4() begins with this process's own memory, so the peak is read while the child runs.
   while (watch && waitpid(child, &status, WNOHANG) == 0) {
     peak = std::max(peak, peak_mib(child));
     usleep(500);
@@ -84,7 +84,7 @@ Ran run_trainer(const Setting& setting, int steps, bool watch) {
              watch);
 }
 
-// The program without its symbols.
+// The size of the program without its symbols.
 Ratio stripped_mib(const Setting& setting) {
   std::filesystem::create_directories(setting.folder);
   const std::string copy = setting.folder + "/trainer-stripped";
@@ -92,7 +92,7 @@ Ratio stripped_mib(const Setting& setting) {
   return {static_cast<double>(std::filesystem::file_size(copy)) / (1 << 20), 0};
 }
 
-// A process that is busy until this object goes.
+// A process that is busy until this object is destroyed.
 class BusyProcess {
  public:
   BusyProcess() : child_(fork()) {

@@ -1,4 +1,4 @@
-// What a row costs as files, bytes and threads grow: processor time of the whole input path, from the page cache.
+// The cost of a row as files, bytes and threads grow: processor time of the whole input path, from the page cache.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -16,16 +16,16 @@ namespace {
 constexpr int64_t kRows = 36000;  // 402 MB
 constexpr int kThreads = 2;
 
-// Processor time of a row, all that is done before the first included.
+// Processor time of a row, including everything before the first row.
 double row_seconds(Executor& executor, const Files& files, int epochs = 1) {
   const Spec list = input_list({.files = files.pattern, .epochs = epochs, .threads = executor.threads()});
   return timed(process_seconds, [&] { read_all(executor, list); }) / static_cast<double>(files.rows * epochs);
 }
 
-// Either may be the dearer one.
+// Either of them may take longer.
 Ratio either_way(Ratio ratio) { return {std::max(ratio.median, 1 / ratio.median), ratio.noise}; }
 
-// Both written now, in one way: what copying out of the page cache costs depends on how the files came there.
+// Both are written now, in one way, because the cost of copying from the page cache depends on how the files got there.
 Ratio over_files(const Setting& setting) {
   const Files one = fresh_data_files(setting.folder, kRows, 1), many = fresh_data_files(setting.folder, kRows, 1000);
   Executor executor(kThreads);
@@ -33,7 +33,7 @@ Ratio over_files(const Setting& setting) {
       setting.rounds, [&] { return row_seconds(executor, one); }, [&] { return row_seconds(executor, many); }));
 }
 
-// The same file over and over.
+// Reads the same file again and again.
 Ratio over_size(const Setting& setting) {
   const Files files = data_files(setting.folder, kRows / 4, 1);
   Executor executor(kThreads);
@@ -41,7 +41,7 @@ Ratio over_size(const Setting& setting) {
       setting.rounds, [&] { return row_seconds(executor, files); }, [&] { return row_seconds(executor, files, 100); }));
 }
 
-// What a file costs beside its rows: 1000 files of three rows, against these rows in one.
+// The cost of a file besides its rows: 1000 files of three rows, against the same rows in one file.
 Ratio of_file(const Setting& setting) {
   constexpr int kFiles = 1000, kRowsOfEach = 3;
   const Files one = fresh_data_files(setting.folder, kFiles * kRowsOfEach, 1);
@@ -51,7 +51,7 @@ Ratio of_file(const Setting& setting) {
                    [&] { return 1e6 * kRowsOfEach * (row_seconds(executor, many) - row_seconds(executor, one)); });
 }
 
-// The clock on the wall, of one thread over that of so many.
+// The wall time of one thread over the wall time of `threads` threads.
 Ratio over_threads(const Setting& setting, int threads) {
   if (Executor::available_threads() < threads) throw Skip{"not so many processors"};
   const Files files = data_files(setting.folder, kRows, 1);

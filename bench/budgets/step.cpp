@@ -1,5 +1,5 @@
-// The training step of the 1024 -> 1024 -> 1 network at batch 256, without input, against its three products of
-// 1024 x 1024 alone, on the same executor.
+// The training step of the 1024 -> 1024 -> 1 network at batch 256, without input, against only its three products of
+// 1024 x 1024, on the same executor.
 #include <memory>
 #include <random>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSteps = 8;
 
-// Forward and weight gradient of the wide layer; the narrow head has no product worth the name.
+// Forward and weight gradient of the wide layer; the products of the narrow head are too small to matter.
 class Products {
  public:
   Products(Context& context, int64_t batch)
@@ -33,7 +33,7 @@ class Products {
   void run() {
     context_.executor().run([&] {
       forward_->run(context_, {features_.view().data(), weight_.view().data(), hidden_.view().data()});
-      // So small that the weight stays what it is.
+      // So small that the weight does not change.
       const float alpha = 1e-20f;
       gradient_->run(context_,
                      {hidden_.view().data(), features_.view().data(), weight_.view().data(), nullptr, &alpha});

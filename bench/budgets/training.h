@@ -6,10 +6,10 @@
 
 namespace millrace::bench {
 
-// What makes the 1024 -> 1024 -> 1 network.
+// The layers before the last one that make the 1024 -> 1024 -> 1 network.
 inline constexpr std::string_view kWideLayer = "  - dense: {units: 1024, activation: relu}\n";
 
-// Seconds of a step on the clock on the wall, the first few left out, with these layers before the last.
+// Seconds of wall time for a step, without the first few steps, with `layers` before the last layer.
 double step_seconds(const std::string& file, int threads, std::string_view layers = kWideLayer);
 
 }  // namespace millrace::bench

@@ -21,7 +21,7 @@ namespace {
 using cuda::CublasLt;
 
 constexpr int kCandidates = 32;
-constexpr int kTimes = 20;  // in one graph
+constexpr int kTimes = 20;  // runs in one graph
 constexpr uint64_t kWorkspaceBytes = uint64_t{32} << 20;
 constexpr uint32_t kAlignment = 16;
 
@@ -32,7 +32,7 @@ constexpr std::pair<const char*, cublasLtMatmulAlgoConfigAttributes_t> kAttribut
     {"split_k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM},
     {"scheme", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME}};
 
-// Of row-major operands, read the other way as core/kernels/gemm.cu does.
+// A product of row-major operands, which are read as column-major, as in core/kernels/gemm.cu.
 struct Product {
   const char* name;
   int64_t m, n, k;
@@ -111,7 +111,7 @@ class Candidates {
     return results;
   }
 
-  // -1 where the library does not tell.
+  // -1 if the library does not tell.
   int64_t attribute(const cublasLtMatmulHeuristicResult_t& candidate,
                     cublasLtMatmulAlgoConfigAttributes_t which) const {
     uint32_t value = 0;

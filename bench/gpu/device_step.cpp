@@ -84,7 +84,7 @@ DeviceStep::Impl::Impl(const Spec& configuration)
   group.fill(&slot().parts[StepPlan::kWhole]);
 }
 
-// As TrainStep does.
+// The same as in TrainStep.
 void DeviceStep::Impl::give() {
   plan.model->forward(context, slot().inputs.model(), slot().numbers.pass());
   scores.run(*plan.scores, plan.scored(slot()));

@@ -1,11 +1,11 @@
-// DeviceStep: the training step of a configuration on one batch that lies in the device's memory: what TrainStep does
-// with a batch, less bringing it there. On CUDA it is one graph, launched again and again; the host never waits.
+// DeviceStep: the training step of a configuration on one batch that lies in the device's memory: the work of
+// TrainStep, without bringing the batch there. On CUDA it is one graph, launched again and again; the host never waits.
 //
 //   DeviceStep step(configuration);
 //   for (int i = 0; i < 100; ++i) step.run();
 //   step.context().synchronize();
 //
-// Kinds whose numbers change from step to step (dropout, schedules) would go on with those of the first.
+// Kinds whose numbers change from step to step (dropout, schedules) would keep the numbers of the first step.
 #pragma once
 
 #include <memory>
@@ -20,15 +20,15 @@ namespace millrace::bench {
 
 class DeviceStep {
  public:
-  // Throws what a Trainer would for the same configuration.
+  // Throws the same errors as a Trainer for this configuration.
   explicit DeviceStep(const Spec& configuration);
   ~DeviceStep();
 
   // Gives the step to the context.
   void run();
-  // Gives it `most` steps, or fewer, and says how many: as many as a training has go together in one launch, else one.
+  // Gives it up to `most` steps and returns how many: as many as a training launches together, or one.
   int run_several(int most);
-  // Of the last step; waits for it.
+  // The loss of the last step; waits for it.
   double loss();
   // Whether run() launches a graph from now on.
   bool recorded() const;

@@ -23,7 +23,7 @@ using cuda::CudnnConvolution;
 using Pass = ConvolutionPass;
 
 constexpr int kEngines = 6;
-constexpr int kTimes = 20;  // in one graph
+constexpr int kTimes = 20;  // runs in one graph
 constexpr std::array<const char*, 3> kPasses = {"forward", "input's gradient", "weight's gradient"};
 
 class Engines {
@@ -45,7 +45,7 @@ class Engines {
         add(told, *plan, precision == Precision::tf32 ? "tf32" : "fp32");
       }
     }
-    // The emulation has no others that may be run.
+    // The emulation can run no other engines.
     for (int skip = 0; skip < (small ? 0 : kEngines); ++skip) {
       const auto plan = make({.skip = skip, .any_numbers = true});
       if (!plan) break;
@@ -116,7 +116,7 @@ std::string time_engines(Context& context, bool small) {
   std::string out;
   for (const ConvolutionSpec& spec : specs) {
     for (const Pass pass : {Pass::forward, Pass::input_gradient, Pass::weight_gradient}) {
-      if (spec.in_channels == 1 && pass == Pass::input_gradient) continue;  // nobody asks for it
+      if (spec.in_channels == 1 && pass == Pass::input_gradient) continue;  // no training needs it
       out += cat(out.empty() ? "" : ", ", "{\"name\": \"", spec.in_channels, " to ", spec.out_channels, " channels, ",
                  kPasses[static_cast<size_t>(pass)], "\", ",
                  list_or_why_not("engines", [&] { return Engines(context, spec, pass).json(small); }), '}');

@@ -1,5 +1,5 @@
-// The first engines of cuDNN's own lists for the convolutions of bench/peers/lenet.yaml, each with its time, and those
-// that are taken in each precision: what an exact and ordered sum costs.
+// The first engines of cuDNN's own lists for the convolutions of bench/peers/lenet.yaml, each with its time, and the
+// engines that are taken in each precision. They show the cost of an exact and ordered sum.
 #pragma once
 
 #include <string>

@@ -24,12 +24,12 @@ constexpr std::pair<const char*, cudaDeviceAttr> kAttributes[] = {
     {"compute_minor", cudaDevAttrComputeCapabilityMinor},
     {"multiprocessors", cudaDevAttrMultiProcessorCount},
     {"l2_bytes", cudaDevAttrL2CacheSize},
-    // Where a GPU reads any of the host's memory, a pointer to it in a kernel's arguments shows no mistake.
+    // If a GPU reads all of the host's memory, a kernel with a host pointer by mistake does not fail.
     {"reads_pageable_memory", cudaDevAttrPageableMemoryAccess},
     {"by_the_hosts_page_tables", cudaDevAttrPageableMemoryAccessUsesHostPageTables},
 };
 
-// An address in the first page, which nobody has.
+// An address in the first page, which is never mapped.
 constexpr uintptr_t kBadAddress = 64;
 
 struct Write {

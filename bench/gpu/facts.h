@@ -1,4 +1,4 @@
-// What CUDA and its libraries say of themselves, memory in use, and an error on purpose.
+// Facts about CUDA and its libraries, memory in use, and an error on purpose.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace millrace::bench {
 // A JSON object: the GPU, and the versions that are in use. REQUIRES: a CUDA device.
 std::string about_device(Context& context);
 
-// Of the whole device, by every process; 0 for the CPU.
+// Memory of the whole device that is in use, by every process; 0 for the CPU.
 size_t used_bytes(Device device);
-// Of this process, in the host's memory, pinned pages included.
+// Host memory of this process that is in use, pinned pages included.
 size_t resident_bytes();
 
-// A kernel that writes where no memory is; throws what comes of it.
+// Runs a kernel that writes to an invalid address; throws the error.
 void write_to_bad_address(Context& context);
 
 }  // namespace millrace::bench

@@ -19,7 +19,7 @@ namespace millrace::bench {
 namespace {
 
 constexpr int kSteps = 2 * StepPlan::kGroup;  // in flight, so that no batch waits for an earlier one
-constexpr size_t kLeast = 3, kMost = 50;      // rounds; those after the first few end after a second
+constexpr size_t kLeast = 3, kMost = 50;      // rounds; after kLeast of them, they end after a second
 constexpr double kSeconds = 1;
 
 }  // namespace
@@ -54,7 +54,7 @@ double host_us_a_step(const Spec& configuration) {
   while (took.size() < kLeast || (took.size() < kMost && seconds_since(first) < kSeconds)) {
     const Clock::time_point begin = Clock::now();
     for (const RowBlock& batch : batches) step->run(batch);
-    step->model();  // so that the device is given all of them
+    step->model();  // launches the steps that wait
     took.push_back(1e6 * seconds_since(begin) / kSteps);
     static_cast<void>(step->loss());  // waits
     context.synchronize();

@@ -14,7 +14,7 @@ namespace millrace::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kKernels = 4;  // of a graph, as a step of the perceptron has
+constexpr int kKernels = 4;  // in a graph, as in a step of the perceptron
 constexpr size_t kScoreBytes = 16;
 
 struct Increment {
@@ -31,7 +31,8 @@ double copied_gb_per_s(Context& context, size_t bytes, bool to_device) {
   return 1e-3 * static_cast<double>(bytes) / us;
 }
 
-// A graph of a few small kernels and a copy of 16 bytes to the host, which is one of the chain or beside it.
+// A graph of a few small kernels and a copy of 16 bytes to the host, which is a part of the chain or, with `forked`,
+// runs next to it.
 class SmallGraph {
  public:
   SmallGraph(Context& context, bool forked)
@@ -102,7 +103,7 @@ double copy_node_us(Context& context, int nodes) {
   return us;
 }
 
-// What the host takes to give `work` to the device `times` times.
+// The host's microseconds to give `work` to the device `times` times.
 double host_us(Context& context, int times, FunctionRef<void()> work) {
   work();
   context.synchronize();

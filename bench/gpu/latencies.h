@@ -1,4 +1,4 @@
-// What it takes to bring batches to a GPU and to launch its work, measured.
+// Measures how long it takes to bring batches to a GPU and to launch its work.
 #pragma once
 
 #include <vector>

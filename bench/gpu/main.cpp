@@ -1,4 +1,4 @@
-// What scripts/gpu-check times of this library: one step, again and again, on one batch.
+// The program by which scripts/gpu-check times this library: one step, again and again, on one batch.
 //
 //   gpu_step write FOLDER CONFIG [SETTING...]           initial weights and batch, raw, for the peers; tells JSON
 //   gpu_step resident STEPS LOSSES CONFIG [SETTING...]  the batch lies in the device's memory; CUDA events
@@ -112,7 +112,7 @@ void write(const std::string& folder, Words words) {
   std::cout << R"({"written": [)" << told << "]}" << std::endl;
 }
 
-// Calls `repeat`, which gives the microseconds of a step, as often as each line of standard input says.
+// For each line of standard input, calls `repeat` as often as the line says; it returns the microseconds of a step.
 void serve(FunctionRef<double()> repeat) {
   for (std::string line; std::getline(std::cin, line);) {
     std::vector<double> values;
@@ -137,7 +137,7 @@ void resident(int steps, int losses, Words words, bool group) {
   });
 }
 
-// The first steps of a training that anybody looks at.
+// Runs the first steps of a training, and tells their losses.
 void tell_first_losses(int losses, const Spec& spec) {
   Spec shortened = spec;
   apply_override(shortened, cat("train.steps=", losses));
@@ -152,8 +152,8 @@ void tell_first_losses(int losses, const Spec& spec) {
   tell_ready(seen, device, "null");
 }
 
-// A report waits for its step, so the time from one to the next is that of the steps between them. `alone`: somebody
-// wants to know of every one of them, so that each is launched by itself.
+// A report waits for its step, so the time between two reports is the time of the steps between them. `alone`: a
+// callback for every step makes the training launch each by itself.
 void train(int steps, int losses, Words words, bool alone) {
   using Clock = std::chrono::steady_clock;
   Spec spec = configuration(words);

@@ -45,7 +45,7 @@ struct AddOne {
   MILLRACE_HD void operator()(int64_t) const { *value += 1; }
 };
 
-// Read and written.
+// Counts bytes read and bytes written.
 double copied_gb_per_s(Context& context, size_t bytes) {
   const Memory from(context.device(), bytes), to(context.device(), bytes);
   const double us = fastest(context, [&] { context.copy_async(to.data(), from.data(), bytes); });
@@ -72,7 +72,7 @@ double product_tflops(Context& context, int64_t size, cublasComputeType_t comput
   MILLRACE_CUBLASLT_CHECK(
       lt, lt.heuristic(lt.handle(), product.get(), layout.get(), layout.get(), layout.get(), layout.get(),
                        preference.get(), static_cast<int>(found.size()), found.data(), &count));
-  // As the library's own products: none that adds up in place.
+  // Like the library's own products, takes no algorithm that adds up in place.
   const auto chosen = std::find_if(found.begin(), found.begin() + count, [&](const auto& result) {
     uint32_t scheme = 0;
     size_t written = 0;
@@ -92,7 +92,7 @@ double product_tflops(Context& context, int64_t size, cublasComputeType_t comput
   return 2e-6 * wide * wide * wide / us;
 }
 
-// A graph of small kernels one behind the other, and graphs of one small kernel, in microseconds each.
+// Microseconds of a kernel: in a graph of small kernels, one after the other, or in graphs of one small kernel.
 double kernel_us(Context& context, int nodes, int launches) {
   Memory value(context.device(), sizeof(float));
   Replay replay;

@@ -1,4 +1,4 @@
-// What a GPU can do at best, measured: the floors that a step's time is compared with. And a stopwatch on the device.
+// Measures the best rates of a GPU, from which the least time of a step follows. Also a stopwatch on the device.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace millrace::bench {
 
-// Microseconds that the context takes for what `work` gives it: between two CUDA events, else on the wall's clock.
+// Microseconds that the context takes for the work that `work` gives it: between two CUDA events, or on the CPU by the
+// wall clock.
 double microseconds(Context& context, FunctionRef<void()> work);
 
 struct Rate {
@@ -22,7 +23,7 @@ struct Rate {
   std::string failed = {};  // why there is no value
 };
 
-// Adds what `run` gives, or why it gives nothing.
+// Adds the value of `run`, or why there is none.
 void measure(std::vector<Rate>& rates, std::string name, std::string unit, FunctionRef<double()> run);
 
 // The best of several tries, in microseconds.
@@ -33,8 +34,8 @@ Memory drawn_floats(Context& context, int64_t count);
 
 struct RateSizes {
   size_t copied_bytes = size_t{1} << 30;
-  int64_t product = 8192;  // rows and columns of a square one
-  int nodes = 1000;        // of a graph of small kernels
+  int64_t product = 8192;  // rows and columns of a square product
+  int nodes = 1000;        // in a graph of small kernels
 };
 
 // REQUIRES: a CUDA device.

@@ -26,7 +26,7 @@ namespace millrace::bench {
 namespace {
 
 constexpr int64_t kBatch = 256;
-constexpr int kSteps = 8;  // between two looks at the clock
+constexpr int kSteps = 8;  // steps between two looks at the clock
 
 struct Task {
   std::string variant;
@@ -64,7 +64,7 @@ std::vector<float> read_floats(const std::string& path) {
   return floats;
 }
 
-// The text of one file, once: as one block of all rows, or as batches in the same memory.
+// Reads the text of one file once: as one block of all rows, or as batches in the same memory.
 class FileOfText {
  public:
   explicit FileOfText(const Task& task)
@@ -92,7 +92,7 @@ class FileOfText {
 
   uint64_t bytes() const { return std::filesystem::file_size(path_); }
 
-  // Numbers that are not strtof's.
+  // How many numbers differ from strtof's.
   int64_t unequal() {
     int64_t count = 0;
     const float* at = expected_.data();
@@ -138,10 +138,10 @@ void step(const Task& task) {
   serve(run);
 }
 
-// A training that never ends: where it reports is where the driver's windows begin and end.
+// A training that never ends: the driver's windows begin and end at its reports.
 class Windows {
  public:
-  // `amount` is done in a step.
+  // `amount` is the work of one step.
   explicit Windows(int64_t amount) : amount_(amount) {}
 
   // Returns whether the training goes on.
