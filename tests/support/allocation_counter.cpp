@@ -33,7 +33,7 @@ bool is_to_fail() {
 // False when this allocation is to fail.
 bool count() {
   if (is_to_fail()) {
-    errno = ENOMEM;  // as callers expect it
+    errno = ENOMEM;  // as callers expect
     return false;
   }
   if (!counting.load(std::memory_order_relaxed)) return true;
@@ -56,7 +56,7 @@ void release(void* data) { held.fetch_sub(static_cast<int64_t>(malloc_usable_siz
 
 }  // namespace
 
-// Libraries must see the replacements, which the build would hide.
+// Libraries must see the replacements, although the build hides other names.
 #pragma GCC visibility push(default)
 extern "C" {
 void* malloc(size_t bytes) { return count() ? hold(__libc_malloc(bytes)) : nullptr; }
@@ -65,7 +65,7 @@ void* realloc(void* old, size_t bytes) {
   if (!count()) return nullptr;
   const auto before = static_cast<int64_t>(malloc_usable_size(old));
   void* const data = __libc_realloc(old, bytes);
-  // Where there is no memory, the old block stays.
+  // If there is no memory, the old block stays.
   if (data == nullptr && bytes > 0) return nullptr;
   held.fetch_sub(before, std::memory_order_relaxed);
   return hold(data);

@@ -22,11 +22,11 @@ void begin_peak();
 
 // Makes one of the calling thread's next allocations fail, counted from 0.
 void fail_allocation(int64_t number);
-// Whether it came to that; then, and also if not, none fails any more.
+// Whether the allocation failed. Afterwards none fails any more.
 bool allocation_failed();
 
-// The same for the next allocations of all threads together, outside LibraryCall marks: what a library does without
-// memory is its own affair.
+// The same for the next allocations of all threads together, outside LibraryCall marks: libraries are not tested
+// without memory.
 void fail_any_allocation(int64_t number);
 bool any_allocation_failed();
 

@@ -10,7 +10,7 @@ namespace millrace::test {
 namespace {
 
 constexpr int kPieces = 10;
-constexpr long long kCycles = 400'000;  // of a piece: 200 us at 2 GHz
+constexpr long long kCycles = 400'000;  // cycles of a piece of work: 200 us at 2 GHz
 
 struct Spin {
   __device__ void operator()(int64_t) const {

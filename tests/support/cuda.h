@@ -1,4 +1,4 @@
-// For tests of the CUDA side: a fixture that skips, saying why, where there is no GPU, and copies to and from the
+// For tests of the CUDA side: a fixture that skips, and says why, if there is no GPU; and copies to and from the
 // device.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace millrace::test {
 
 inline constexpr char kNoGpu[] = "needs a GPU: ";
 
-// Whether the GPUs are those of tests/emulated_gpu. What asks NVIDIA's own library about itself is left out then, and
-// what takes long there.
+// Whether the GPUs are emulated (tests/emulated_gpu). Tests then leave out questions to NVIDIA's own libraries, and
+// work that would take long.
 #if defined(MILLRACE_CUDA_EMULATED)
 inline constexpr bool kEmulated = true;
 #else
@@ -65,7 +65,7 @@ std::vector<T> random_values(size_t count, std::string_view name) {
   return values;
 }
 
-// The bytes of values, to compare NaN and signed zeros too.
+// The bytes of values, to compare NaN and signed zeros, too.
 template <class T>
 std::vector<uint8_t> bytes_of(const std::vector<T>& values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));

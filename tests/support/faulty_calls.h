@@ -14,12 +14,13 @@ namespace millrace::test {
 
 class FaultyCalls final : public FileCalls {
  public:
-  // Before call number `at`, from 0, `fault` is run; the call fails with the errno that it returns, 0: not at all.
+  // Before call number `at`, from 0, `fault` is run; the call fails with the errno that it returns. 0: it does not
+  // fail.
   FaultyCalls(size_t at, std::function<int()> fault) : at_(at), fault_(std::move(fault)) {}
 
   // All calls so far, by name.
   const std::vector<std::string>& made() const { return made_; }
-  // As on a file system without nameless files.
+  // Acts like a file system without nameless files.
   void forbid_nameless() { nameless_ = false; }
 
  protected:

@@ -1,4 +1,4 @@
-// Runs on the host what core/cuda/launch.cuh launches on a GPU.
+// Runs the launches of core/cuda/launch.cuh on the host.
 #pragma once
 
 #include <cstdint>

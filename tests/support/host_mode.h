@@ -31,7 +31,8 @@ class HostMode {
   // Whether a subnormal number comes out of a division of normal ones on this thread.
   static bool keeps_subnormals() {
     volatile double least = 2.2250738585072014e-308, two = 2;
-    volatile double half = least / two;  // volatile: divided here, not behind the next change of the mode
+    volatile double half = least / two;  // volatile, so that the division is not moved after the next change of the
+                                         // mode
     return half != 0;
   }
   static bool can_flush() {

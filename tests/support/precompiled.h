@@ -1,4 +1,5 @@
-// What most tests include, compiled once for all of them. Each test still includes what it uses.
+// The headers that most tests include, compiled once for all of them. Each test still includes the headers that it
+// uses.
 #pragma once
 
 #include <gmock/gmock.h>

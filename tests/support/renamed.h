@@ -11,7 +11,7 @@
 
 namespace millrace::test {
 
-// `keys`: for keys of the kind those that stand in their place.
+// `keys`: from keys of the kind to the keys that replace them.
 template <class Base>
 typename Registry<Base>::Entry renamed(const Registry<Base>& registry, const std::string& kind,
                                        std::map<std::string, std::string> keys) {

@@ -1,4 +1,4 @@
-// Runs code in a process of its own, which may be killed there.
+// Runs code in a process of its own, in which it may be killed.
 #pragma once
 
 #include <sys/wait.h>

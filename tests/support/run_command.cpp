@@ -31,7 +31,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-// The parent's environment, then `more`; of equal names the first counts, so that `more` comes first.
+// `more`, then the parent's environment: the first of equal names counts.
 std::vector<std::string> environment(const std::vector<std::string>& more) {
   std::vector<std::string> out = more;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -44,7 +44,7 @@ std::vector<std::string> environment(const std::vector<std::string>& more) {
   return out;
 }
 
-// Fills a pipe, which may block afterwards as before.
+// Fills a pipe. Afterwards its flags are as before.
 void fill_up(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
@@ -54,7 +54,7 @@ void fill_up(int descriptor) {
   ::fcntl(descriptor, F_SETFL, flags);
 }
 
-// What is written to ends[1] is read from ends[0].
+// Bytes written to ends[1] are read from ends[0].
 struct Channel {
   Channel(bool terminal, int columns) {
     if (terminal) {
@@ -165,7 +165,7 @@ bool Command::ends_within(int milliseconds) const {
   return ended.revents != 0;
 }
 
-// A page of a pipe may keep a little room that the next line does not fit into.
+// A page of a pipe may have a little room left that is too small for the next line.
 bool Command::wait_until_full(const Stream& stream) const {
   const int room = ::fcntl(stream.descriptor, F_GETPIPE_SZ);
   for (int there = 0; there < room / 10 * 9;) {
@@ -175,7 +175,7 @@ bool Command::wait_until_full(const Stream& stream) const {
   return true;
 }
 
-// Without a name, or under one that ends with .tmp.
+// Whether the file has no name, or one that ends with .tmp.
 bool Command::wait_for_unfinished_file(const std::string& folder) const {
   const std::filesystem::path descriptors = "/proc/" + std::to_string(process_) + "/fd";
   while (!ends_within(1)) {

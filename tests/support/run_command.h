@@ -1,8 +1,8 @@
-// Runs a program and looks at what it wrote and how it ended.
+// Runs a program, and tells what it wrote and how it ended.
 //
 //   CommandResult result = run_command({"/bin/echo", "words"});
 //
-// A Command is one that runs: its output can be read while it does, signals can be sent, pipes be closed.
+// A Command is a running program: its output can be read, signals can be sent, and pipes can be closed.
 #pragma once
 
 #include <sys/types.h>
@@ -14,19 +14,19 @@
 namespace millrace::testing {
 
 struct CommandResult {
-  int exit_code = -1;  // of a normal end
-  int signal = 0;      // that it died of, or 0
+  int exit_code = -1;  // the exit code of a normal end
+  int signal = 0;      // the signal that ended it, or 0
   std::string out, err;
 };
 
 struct CommandOptions {
-  std::string folder = {};                    // to run in; empty: this process's
+  std::string folder = {};                    // the folder to run in; empty: this process's
   std::vector<std::string> environment = {};  // "NAME=value" besides ours
   std::string out_file = {};                  // standard output goes there instead of into `out`
   bool terminal = false;                      // standard error is a terminal
   bool out_terminal = false;                  // standard output is a terminal, another one
-  int columns = 100;                          // of the terminals
-  bool nonblocking_out = false;               // as a program leaves it that shares standard output
+  int columns = 100;                          // columns of the terminals
+  bool nonblocking_out = false;               // another program that shares standard output may do this
   bool full_out = false;                      // no room is left in standard output, and only finish() reads it
 };
 
@@ -34,7 +34,7 @@ class Command {
  public:
   // Throws std::runtime_error when the program cannot be started.
   explicit Command(const std::vector<std::string>& words, const CommandOptions& options = {});
-  // Kills what still runs.
+  // Kills the program if it still runs.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
@@ -45,11 +45,11 @@ class Command {
   void send(int signal) const;
   // Closes our end of its standard output.
   void close_out();
-  // Waits until what was written to standard output (standard error) and not read leaves little room there; false when
-  // the program ended before.
+  // Waits until unread output leaves little room in standard output (standard error); false if the program ended
+  // before.
   bool wait_for_full_out() { return wait_until_full(out_); }
   bool wait_for_full_err() { return wait_until_full(err_); }
-  // Waits until it writes a file in `folder` that is not there yet under its own name; false when it ended before.
+  // Waits until it writes a file in `folder` that does not have its final name yet; false if it ended before.
   bool wait_for_unfinished_file(const std::string& folder) const;
   // Whether it ends before the time is over.
   bool ends_within(int milliseconds) const;

@@ -10,7 +10,8 @@ struct ThrowingFunction {
   const char* name;
   const char* kind;
   bool returns_pointer = false;
-  const char* command = nullptr;  // the only command of the program that calls it; null: a training, or what follows it
+  const char* command = nullptr;  // the only command of the program that calls it; null: a training, or commands after
+                                  // it
 };
 
 inline constexpr ThrowingFunction kThrowingFunctions[] = {

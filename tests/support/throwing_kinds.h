@@ -1,5 +1,5 @@
-// A kind of every sort that throws where it is told to; else it works as a built-in one does, to which it leaves the
-// work. For a program (add_throwing_kinds) and for a plug-in (tests/cli/throwing_plugin.cpp).
+// A kind of every sort that throws if it is told to. Otherwise it works like a built-in kind, which does the work. For
+// a program (add_throwing_kinds) and for a plug-in (tests/cli/throwing_plugin.cpp).
 //
 // MILLRACE_TEST_THROWS_IN names one of the functions in kThrowing, MILLRACE_TEST_THROWS says what it throws: "number",
 // "exception", "error"; with "null" it returns a null pointer.
@@ -347,12 +347,12 @@ class Records final : public RecordSource {
     std::memcpy(rows.at(1, row), record + 8, 4);
   }
   void set_wake(const std::function<void()>& wake) override {
-    if (wake) at("records.set_wake");  // the empty one comes in a destructor
+    if (wake) at("records.set_wake");  // a destructor passes an empty function
     RecordSource::set_wake(wake);
   }
 };
 
-// What makes rows of an IndexSource's units.
+// Makes rows from an IndexSource's units.
 class Producer final : public Transform {
  public:
   Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = row_spec()}; }

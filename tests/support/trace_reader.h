@@ -1,5 +1,5 @@
-// TraceFile: a trace as a viewer reads it. Whatever a viewer needs is checked on the way: complete events with times,
-// and ranges of a thread that nest.
+// TraceFile: a trace as a viewer reads it. It checks what a viewer needs: complete events with times, and ranges of a
+// thread that nest.
 #pragma once
 
 #include <gtest/gtest.h>
