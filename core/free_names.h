@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-// What is wrong with a name of an op or a layer that is too long for tables, messages and model files; empty: nothing.
+// An error text if a name of an op or a layer is too long for tables, messages and model files; else empty.
 inline std::string name_too_long(std::string_view name) {
   constexpr size_t kMost = 256;
   if (name.size() <= kMost) return {};

@@ -57,7 +57,7 @@ enum class OptionUse : uint8_t {
   updates,         // after how many updates a schedule ends
 };
 
-// What the value of a key decides. A training that goes on from a saved state does so with other values of some keys.
+// The things that the value of a key decides. A training can go on from a saved state with other values of some keys.
 enum class Decides : uint8_t {
   results,    // everything: the state goes on only with the value that it was saved with
   last_bits,  // the last bits of it

@@ -86,8 +86,8 @@ class RowSource;
 class RowStream;
 struct BufferHost;
 
-// Everything that an op is given, when its graph is built and before anything runs. What the pointers point to outlives
-// the op. The lists and the name are valid only during bind().
+// Everything that an op is given, when its graph is built and before anything runs. The pointers stay valid as long as
+// the op lives. The lists and the name are valid only during bind().
 struct BindArgs {
   std::span<const Port> inputs = {};
   std::string_view name = {};  // the op's name, unique in the graph; the key of its random numbers

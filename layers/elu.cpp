@@ -1,4 +1,4 @@
-// elu: x, or alpha (exp(x) - 1) where x is not positive.
+// elu: x, or alpha (exp(x) - 1) if x is not positive.
 #include "millrace/core/math.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
@@ -6,8 +6,7 @@
 namespace millrace {
 namespace {
 
-// With t = tanh(x/2), exp(x) - 1 is 2t / (1 - t). Near 0 this keeps the digits of x, which the difference would round
-// away.
+// With t = tanh(x/2), exp(x) - 1 is 2t / (1 - t), which near 0 keeps the digits of x.
 struct Elu {
   double alpha;
   template <class T>
@@ -17,7 +16,7 @@ struct Elu {
   }
 };
 
-// dy/dx = alpha exp(x) = y + alpha where x is not positive.
+// dy/dx = alpha exp(x) = y + alpha if x is not positive.
 struct EluGradient {
   double alpha;
   template <class T>

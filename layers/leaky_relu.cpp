@@ -1,4 +1,4 @@
-// leaky_relu: x, or slope x where x is negative.
+// leaky_relu: x, or slope x if x is negative.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 

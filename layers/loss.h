@@ -144,7 +144,7 @@ class MILLRACE_EXPORT Metric : public HasOrigin {
   // True if a smaller value means a better model, as an error does; false if a larger one does, as a share of right
   // rows.
   virtual bool less_is_better() const = 0;
-  // What the metric takes predictions for.
+  // The meaning that the metric gives to predictions.
   virtual Predictions predictions() const { return Predictions::unknown; }
   // The power of the label's unit in the metric: 1 for a mean error, 2 for a squared one, 0 for a share. An affine
   // change of the labels multiplies the metric by that power of its factor.

@@ -148,8 +148,8 @@ struct TrainResult {
   int threads = 1;
 };
 
-// Called on the thread of run(), in the default floating-point mode. What they throw ends run(), which throws it as it
-// is; only from on_log an exception that is not an Error becomes an InternalError with its text.
+// Called on the thread of run(), in the default floating-point mode. An exception of theirs ends run(), which throws it
+// as it is; only from on_log an exception that is not an Error becomes an InternalError with its text.
 struct TrainCallbacks {
   std::function<void(const StartReport&)> on_start = {};
   std::function<void(const BatchReport&)> on_batch = {};    // every step

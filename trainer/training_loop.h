@@ -1,6 +1,7 @@
 // TrainingLoop: gives the step batch after batch, until something ends the training; reports and validates meanwhile.
 //
-// What TrainingLoopArgs refer to must outlive it. One thread runs it; stop() and log() may be called from any thread.
+// The objects that TrainingLoopArgs refer to must outlive it. One thread runs it; stop() and log() may be called from
+// any thread.
 #pragma once
 
 #include <atomic>

@@ -6,7 +6,7 @@
 //   validation.put_back_best();
 //
 // run() changes neither the model nor anything else that the training depends on. One thread uses a Validation; stop()
-// may be called from any thread. What its arguments refer to must outlive it.
+// may be called from any thread. The objects that its arguments refer to must outlive it.
 #pragma once
 
 #include <chrono>

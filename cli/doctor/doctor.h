@@ -26,7 +26,7 @@ struct MemoryPaths {
 };
 
 // How much memory this process may use, and how much of it is available, by the machine and by the cgroups around the
-// process. What the kernel caches of files counts as available, because the kernel gives it up.
+// process. The kernel's cache of files counts as available, because the kernel gives it up.
 struct MachineMemory {
   uint64_t total = 0;      // bytes that the machine has, or that the lowest limit around this process allows
   uint64_t available = 0;  // bytes of `total` that are not taken

@@ -1,9 +1,9 @@
 // Stream: writes text to a descriptor. A signal ends the wait for a reader that takes nothing.
 //
 // A write waits while there is no room, also if the descriptor does not block. After a signal that ends the work
-// (signals.h) it waits only as long as the reader takes something at least every two seconds. What was written stays
-// written, so the last line may be cut off. After a reader took nothing for that long, no reader is waited for any
-// more. One thread uses a Stream.
+// (signals.h) it waits only as long as the reader takes something at least every two seconds. Text that was written
+// stays written, so the last line may be cut off. After a reader took nothing for that long, no reader is waited for
+// any more. One thread uses a Stream.
 #pragma once
 
 #include <string>

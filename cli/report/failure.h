@@ -14,7 +14,7 @@ std::exception_ptr reported(const std::exception_ptr& failure);
 
 // "error: place: message", then "hint: ..." if there is one. Control characters are escaped.
 std::string failure_text(const Error& failure, bool color);
-// The "error" event, one line. What is unknown is null.
+// The "error" event, one line. Unknown values are null.
 std::string failure_event(const Error& failure);
 // The text of failure_event(InternalError("out of memory")), for use when there is no memory.
 inline constexpr std::string_view kOutOfMemoryEvent =

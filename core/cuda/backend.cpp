@@ -23,7 +23,7 @@ constexpr size_t kStagedBytes = 64 * 1024;
 
 std::string release(int version) { return cat(version / 1000, '.', version % 1000 / 10); }
 
-// What the driver shows, or why it shows nothing.
+// The devices that the driver shows, or why it shows none.
 struct Shown {
   int devices = 0;
   std::string reason;

@@ -15,7 +15,7 @@
 
 namespace millrace::cuda {
 
-// What a convolution is planned for: the GPU of a handle or, without a handle, a GPU that is described (a DEVICEPROP
+// The GPU for which a convolution is planned: the GPU of a handle or, without a handle, a described GPU (a DEVICEPROP
 // descriptor).
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;

@@ -37,7 +37,7 @@ void omp_set_num_threads(int count) noexcept;
 }
 
 // This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins. So it announces them itself, also if
-// only the program was built with the sanitizer, and not the library. What oneTBB does with its own memory is hidden
+// only the program was built with the sanitizer, and not the library. Accesses of oneTBB to its own memory are hidden
 // from the sanitizer, until one of our bodies begins.
 extern "C" {
 [[gnu::weak]] void __tsan_acquire(void* address);

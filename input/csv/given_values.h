@@ -1,9 +1,9 @@
-// GivenValues: a transform for rows that a program gives in place of rows from CSV text. What is missing in them
+// GivenValues: a transform for rows that a program gives in place of rows from CSV text. A missing value in them
 // becomes what decode_csv makes of a missing value: the default of its field.
 //
-// Missing are: a text that is empty or that means a missing value in CSV text; in a field of numbers with a default,
-// NaN and a number that such a text writes. A missing text without a default is an error. Ragged fields stay as they
-// are, and so do fields that decode_csv does not make, or makes of another type.
+// These are missing values: a text that is empty or that means a missing value in CSV text; in a field of numbers with
+// a default, NaN and a number that such a text writes. A missing text without a default is an error. Ragged fields stay
+// as they are, and so do fields that decode_csv does not make, or makes of another type.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@ namespace millrace {
 // system follows to a file without a name (/dev/stdout may be one).
 std::string follow_links(const std::string& path);
 
-// What to do about a failure `code` to make `path`: make its folder, if that is missing; else empty.
+// The hint for a failure `code` to make `path`: to make its folder, if that is missing; else empty.
 std::string missing_folder_hint(const std::string& path, int code);
 
 }  // namespace millrace

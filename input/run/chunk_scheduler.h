@@ -77,7 +77,7 @@ class ChunkScheduler : private Task {
 
  private:
   using Slot = ChunkSlot;
-  // What the units answered.
+  // The answer of the units.
   struct NextUnit {
     bool ready = false, found = false;
     Unit unit;

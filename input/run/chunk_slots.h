@@ -92,8 +92,8 @@ class ChunkSlots {
   std::vector<std::unique_ptr<TaskMemory>> memories_;
   ReuseStack<TaskMemory> free_memories_;
 
-  // Of the largest chunk so far; they only grow. If some transform wrote into a spare block, every task needs as much
-  // memory for that block as a chunk for its rows.
+  // The size of the largest chunk so far; it only grows. If some transform wrote into a spare block, every task needs
+  // as much memory for that block as a chunk for its rows.
   int64_t most_rows_ = 0;
   RowMemory most_memory_;
   bool has_spares_ = false;

@@ -13,7 +13,7 @@ namespace millrace {
 // 0: the run never ends.
 void save_length(State& state, uint64_t length);
 
-// What save_length() wrote; `now` if the state does not tell, as states of earlier versions do not. Throws DataError.
+// The length that save_length() wrote; `now` if the state has none, as in earlier versions. Throws DataError.
 uint64_t saved_length(const State& state, uint64_t now);
 
 struct LengthChange {

@@ -21,7 +21,7 @@ struct ChainLink {
   Place place = {};               // the op's, in the configuration
   bool patient = false;           // bad rows are among the rows that it gets, which have the field kRowError
 
-  // What the transform says about itself, once ask() has asked. REQUIRES: it is bound.
+  // The transform's facts about itself, which ask() reads. REQUIRES: it is bound.
   Ahead ahead = {};
   uint64_t work_bound = 0, note_bytes = 0;
   void ask();

@@ -70,7 +70,7 @@ class AucPlan final : public MetricPlan {
   int64_t batch_;
 };
 
-// Up to this many rows are kept. Of more rows, only the weights in each bin of scores are kept.
+// Up to this many rows are kept. If there are more, only the weights in each bin of scores are kept.
 constexpr size_t kExactRows = size_t{1} << 20;
 // A bin holds the scores that agree in their leading bits, in the order of the scores; the first and the last one are
 // for NaN.

@@ -7,7 +7,7 @@
 //   save.optimizer=true                  a key of a map; a short form is written out, here as
 //                                        save: {file: FILE, optimizer: true}
 //
-// Values are YAML; null takes a key away, as if it had not been written. Later overrides win. What an override writes
+// Values are YAML; null takes a key away, as if it had not been written. Later overrides win. A value from an override
 // has the place `--set path=value`.
 #pragma once
 

@@ -1,7 +1,7 @@
 // StepPlan: everything that a step needs for one number of rows: the plan of the model, the plan of its scores, and a
 // slot for each batch that may be under way. StepNumbers: the numbers of a slot's step.
 //
-// Used by one thread. What StepPlanArgs and StepNumbers refer to must outlive them.
+// Used by one thread. The objects that StepPlanArgs and StepNumbers refer to must outlive them.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace millrace {
 
-// What changes from step to step besides the batch: the number of the pass and the optimizer's scalars. They lie in the
+// The numbers that change from step to step: the number of the pass and the optimizer's scalars. They lie in the
 // device's memory, so that a recorded step need not change (core/replay.h).
 class StepNumbers {
  public:
