@@ -1,5 +1,5 @@
-// What checkpoints cost the training that they are made of: the clock on the wall of whole trainings with and without
-// them, and how long steps wait for the copy.
+// The cost of checkpoints: whole trainings with and without them, by the clock on the wall, and how long a step waits
+// for the copy.
 #include <cstddef>
 #include <cstring>
 #include <filesystem>

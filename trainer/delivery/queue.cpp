@@ -3,8 +3,7 @@
 // One task makes one batch, on any thread of the executor that is free; the next task is submitted when the first has
 // ended and there is room. So no task ever waits for room, and a step that waits for a batch makes it itself if no
 // other thread does. With `staging` a batch that was taken stays for the device, which copies it while it trains on
-// others. What a batch brings besides its rows (bad rows to tell, lines to print, what was counted, an error) lies in
-// the queue with it.
+// others. The queue holds with each batch what comes with its rows: bad rows to tell, lines to print, counts, an error.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -67,7 +66,7 @@ class QueueDelivery final : public Delivery, private Task {
   int64_t waiting() const MILLRACE_REQUIRES(mutex_) { return made_ - given_; }
   // Whether there is nothing to take yet, but a task is making it.
   bool one_comes() const MILLRACE_REQUIRES(mutex_) { return waiting() == 0 && making_one_; }
-  // What waits, without the end of the data or a failure, which wait like a batch.
+  // Without the end of the data and a failure, which wait like a batch.
   int64_t batches_waiting() const MILLRACE_REQUIRES(mutex_) { return waiting() - (complete_ && waiting() > 0 ? 1 : 0); }
   Entry& entry_to_make() {
     const MutexLock lock(mutex_);
