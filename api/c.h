@@ -199,14 +199,14 @@ typedef struct millrace_result {
 /* For a configuration with the key `checkpoint`: makes millrace_trainer_run() go on from the newest whole checkpoint of
  * its folder, or from `file` if that is not NULL. *step receives the last step before the checkpoint. Without `file`
  * and without any checkpoint *step receives -1, and the run begins with the first step. `step` may be NULL. Call it at
- * most once, before the run. Fails with MILLRACE_ERROR_CONFIG without the key, if another training uses the folder, and
- * if the configuration has a difference that is not allowed; with MILLRACE_ERROR_DATA if no checkpoint can be used. */
+ * most once, before the run. Fails with MILLRACE_ERROR_CONFIG without the key, if another training uses the folder, if
+ * the configuration has a difference that is not allowed, and if the run would write `file`; with MILLRACE_ERROR_DATA if
+ * no checkpoint can be used. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_resume(millrace_trainer* trainer, const char* file, int64_t* step,
                                                           millrace_error** error);
 /* Names a file to which this program appends during the run. Checkpoints record its length between two steps, and
  * millrace_trainer_resume() cuts it to the recorded length, so that nothing is in it twice or missing. Appended text
- * must have reached the system (fflush) when a callback returns. Call it before millrace_trainer_resume(), for several
- * files always in the same order. */
+ * must have reached the system (fflush) when a callback returns. Call it before millrace_trainer_resume(). */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_appends_to(millrace_trainer* trainer, const char* path,
                                                               millrace_error** error);
 

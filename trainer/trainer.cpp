@@ -53,7 +53,7 @@ struct Trainer::Impl {
             {.executor = executor, .pipeline = pipeline_options(), .saves = config.checkpoint.has_value()})),
         warnings(delivery->warnings()) {}
 
-  // What is interrupted now may be a program's function that stops this training: the loop is still there.
+  // Stopping may call a function of the program that stops this training again, so the loop must still be there.
   ~Impl() {
     if (loop) loop->stop();
     delivery->stop();

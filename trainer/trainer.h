@@ -209,8 +209,9 @@ class MILLRACE_EXPORT Trainer {
 
   // With the key `checkpoint`: makes run() go on from the newest whole checkpoint of the key's folder, or from `file`.
   // Returns nothing, and changes nothing, if `file` is empty and there is no checkpoint: run() then begins anew. Call
-  // it at most once, before run(). Throws ConfigError without the key, if another training uses the folder, and if the
-  // configuration differs in what may not differ (docs/checkpoints.md); DataError if no checkpoint can be used.
+  // it at most once, before run(). Throws ConfigError without the key, if another training uses the folder, if the
+  // configuration has a difference that is not allowed (docs/checkpoints.md), and if run() would write `file`;
+  // DataError if no checkpoint can be used.
   std::optional<ResumeReport> resume(const std::string& file = {});
   // With the key `checkpoint`: run() writes one after the step that runs now, and goes on. Without the key it does
   // nothing. Any thread may call it, and callbacks may.

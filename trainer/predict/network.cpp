@@ -62,7 +62,7 @@ Config read_network_config(const ModelFile& file, const NetworkOptions& options,
 }  // namespace
 
 struct Network::Impl {
-  // What one call needs.
+  // The memory and the threads of one call.
   struct Session {
     explicit Session(const Impl& network)
         : executor(network.options.threads), context(network.device, executor, network.config.precision) {

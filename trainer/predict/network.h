@@ -40,7 +40,7 @@ class Model;
 class ModelFile;
 struct Config;
 
-// What the outputs of a row say, in the terms of the training's label. `trainer predict` prints the same.
+// The answer for a row: its outputs in the terms of the training's label. `trainer predict` prints the same.
 struct Answer {
   // The number of the row's class: after softmax_cross_entropy the largest output; after sigmoid_cross_entropy one
   // class for each output, 1 if it is above 0, else 0. It is -1 if a NaN leaves it open. Empty if the label is no
@@ -76,9 +76,9 @@ class MILLRACE_EXPORT Network {
   const Spec& resolved() const;
   // For the library itself: the type is not installed.
   const Config& config() const;
-  // What a row is made of.
+  // The fields of a row.
   const RowSpec& fields() const;
-  // What comes out for a row: float32, as the loss reads it (logits, if the loss takes logits).
+  // The outputs for a row: float32, as the loss reads it (logits, if the loss takes logits).
   const TensorSpec& output() const;
   // The texts of the classes, by their numbers. Empty if the label is numbers.
   const std::vector<std::string>& classes() const;
@@ -100,7 +100,7 @@ class MILLRACE_EXPORT Network {
   void predict(std::span<const float> values, std::span<float> outputs) const;
   std::vector<float> predict(std::span<const float> values) const;
 
-  // What the outputs of one row say. Throws ShapeError if they are not as many as a row has.
+  // The answer for the outputs of one row. Throws ShapeError if they are not as many as a row has.
   Answer answer(std::span<const float> outputs) const;
 
  private:
@@ -159,7 +159,7 @@ class MILLRACE_EXPORT Predictor {
   const Config& config() const;
   const Model& model() const;
   const InputGraph& input() const;
-  // What the label's values were before the input's ops changed them; not `complete` if that is not known.
+  // How the label's values looked before the input's ops changed them; not `complete` if that is not known.
   const FieldHistory& label() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
