@@ -153,7 +153,7 @@ TEST_F(ResumeTest, TheOneThatIsNamedIsNotWrittenOver) {
               HasSubstr("checkpoint: \"moved\" is the checkpoint to go on from, and this run writes it, too\n"));
   EXPECT_EQ(run({"saved.yaml", "--resume=moved", "--save", "moved"}).exit_code, 78);
   const CommandResult trace = run({"saved.yaml", "--resume=moved", "--trace", "moved"});
-  EXPECT_EQ(trace.exit_code, 64);
+  EXPECT_EQ(trace.exit_code, 2);
   EXPECT_THAT(trace.err, HasSubstr("--trace \"moved\" is the file of --resume\n"));
   EXPECT_EQ(TempFolder::read(moved), bytes);
 }

@@ -112,7 +112,7 @@ TEST_F(CheckpointsTest, AreWrittenWhenTheyAreDueAndAtTheEnd) {
   EXPECT_EQ(summary.bytes, (2 * 4 + 4 + 4 + 1) * 4 * 3u);
   EXPECT_GE(checkpoints->memory_bound(), summary.bytes);
   EXPECT_GT(summary.copy_seconds, 0);
-  EXPECT_GT(summary.write_seconds, summary.copy_seconds);
+  EXPECT_GT(summary.write_seconds, 0);
   EXPECT_THAT(training.lines(), Contains("written: step 8"));
 }
 
