@@ -31,7 +31,7 @@ class FolderCheckpoints final : public Checkpoints {
   explicit FolderCheckpoints(const CheckpointsArgs& args);
 
   std::optional<ResumeReport> resume(const std::string& file) override;
-  void appends_to(const std::string& path) override { appended_.add(path); }
+  void appends_to(const std::string& path) override;
   void ask() noexcept override { asked_.store(true); }
   std::vector<std::string> begin() override;
   bool at_border(int64_t step, bool last) override;
@@ -105,6 +105,11 @@ CheckpointFolder& FolderCheckpoints::folder() {
 // The copy of the tensors, and the State with its bytes for the file, which take up to three times as much while they
 // grow.
 uint64_t FolderCheckpoints::memory_bound() const { return state_.most_bytes() + 4 * state_.state_bound(); }
+
+void FolderCheckpoints::appends_to(const std::string& path) {
+  if (tried_) throw InternalError("appends_to() is called before resume(), which cuts the file");
+  appended_.add(path);
+}
 
 std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
   if (std::exchange(tried_, true)) throw InternalError("a training is resumed once");
@@ -181,6 +186,7 @@ void FolderCheckpoints::go_on(const Checkpoint& from, ResumeReport& report) {
     error.add_context(report.file);
     throw;
   }
+  for (std::string& note : folder().set_aside_after(from.step)) report.notes.push_back(std::move(note));
   appended_.cut(from.numbers.scope(kFiles));
   on_record_ = report.step;
   summary_.file = report.file;

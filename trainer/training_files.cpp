@@ -61,6 +61,10 @@ void TrainingFiles::check_save(const InputFiles& validating) {
 void TrainingFiles::check_target(const std::string& file, const InputFiles& validating) const {
   std::string loss = would_overwrite(file, args_.input.files(), args_.config.written.place().file);
   if (loss.empty()) loss = would_overwrite(file, validating, {});
+  const auto& checkpoint = args_.config.checkpoint;
+  if (loss.empty() && checkpoint && is_among_checkpoints(file, checkpoint->dir)) {
+    loss = cat(quote(file, 4096), " has a name as the checkpoints beside it");
+  }
   if (!loss.empty()) throw args_.config.node("save").error(loss, "give it another name");
   check_writable(file);
 }

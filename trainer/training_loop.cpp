@@ -206,7 +206,7 @@ void TrainingLoop::validate() {
   const TraceRange range(trace_, "step", "validation", before);
   args_.step.model();  // launches the steps that wait, because the validator looks at the model
   const auto report = args_.validator->run(steps_done_, last_epoch_, callbacks_.on_validating);
-  validated_updates_ = args_.step.updates();
+  if (report) validated_updates_ = args_.step.updates();
   if (report && callbacks_.on_validation) callbacks_.on_validation(*report);
   const Clock::duration took = Clock::now() - before;
   validating_ += took;
@@ -214,10 +214,15 @@ void TrainingLoop::validate() {
 }
 
 // Validates after the last step, or after the update that followed it, unless that was done; then puts back the best
-// model if it is kept.
+// model if it is kept. A training that was stopped before this validation had ended was stopped, though it made all its
+// steps.
 void TrainingLoop::end_validation(TrainResult& result) {
-  const bool up_to_date = args_.validator->validated() == steps_done_ && validated_updates_ == args_.step.updates();
-  if (!stopping_.load() && steps_done_ > 0 && !up_to_date) validate();
+  const auto is_due = [this] {
+    return steps_done_ > 0 &&
+           (args_.validator->validated() != steps_done_ || validated_updates_ != args_.step.updates());
+  };
+  if (!stopping_.load() && is_due()) validate();
+  if (is_due()) result.reason = "stopped";
   if (!args_.config.validation->keep_best) return;
   if (stopping_.load() && args_.validator->has_best() && args_.keep_last) args_.keep_last();
   result.best = args_.validator->put_back_best();
@@ -230,8 +235,8 @@ void TrainingLoop::end_validation(TrainResult& result) {
 
 TrainResult TrainingLoop::result(std::string reason) {
   TrainResult out;
-  if (args_.validator) end_validation(out);
   out.reason = std::move(reason);
+  if (args_.validator) end_validation(out);
   out.steps = steps_done_;
   out.recorded = args_.step.recorded();
   out.skipped_steps = static_cast<int64_t>(args_.step.skipped());

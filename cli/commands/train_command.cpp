@@ -255,6 +255,11 @@ void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
     throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file of --resume"), {},
                      "give it another name");
   }
+  const auto& checkpoint = trainer.config().checkpoint;
+  if (checkpoint && is_among_checkpoints(arguments.trace, checkpoint->dir)) {
+    throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " has a name as the checkpoints beside it"), {},
+                     "give it another name");
+  }
   const auto log = log_file(trainer);
   if (log && same_file(arguments.trace, *log)) {
     throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file of the key log.json"), {},
@@ -319,8 +324,8 @@ void log_failure(JsonLog& log) noexcept {
 
 int run_train(const TrainArguments& arguments, Session& session) {
   take_fault_point();
-  // A request for a checkpoint before the first step needs no answer: nothing is lost without one.
-  const auto starting = session.signals.while_asked([] {});
+  std::atomic<bool> asked_early{false};  // for a checkpoint, while the training was being made
+  const auto starting = session.signals.while_asked([&asked_early] { asked_early = true; });
   Trace trace;
   const Catalog catalog = read_catalog(arguments);
   const auto heeded = [&](const Spec& config) {
@@ -342,6 +347,7 @@ int run_train(const TrainArguments& arguments, Session& session) {
     trainer.stop();
   });
   const auto asked = session.signals.while_asked([&reporter] { reporter.ask_for_checkpoint(); });
+  if (asked_early) reporter.ask_for_checkpoint();
   TrainResult result;
   try {
     result = trainer.run(reporter.callbacks(resumed));

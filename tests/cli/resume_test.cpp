@@ -158,6 +158,19 @@ TEST_F(ResumeTest, TheOneThatIsNamedIsNotWrittenOver) {
   EXPECT_EQ(TempFolder::read(moved), bytes);
 }
 
+TEST_F(ResumeTest, NothingElseIsWrittenWhereCheckpointsAre) {
+  const std::string name = "runs/checkpoint-000000005.safetensors";
+  ASSERT_EQ(run({"saved.yaml", "--quiet", "--set", "train.steps=7"}).exit_code, 0);
+  const std::string bytes = TempFolder::read(folder_.path(name));
+  const CommandResult save = run({"saved.yaml", "--resume", "--save", name});
+  EXPECT_EQ(save.exit_code, 78);
+  EXPECT_THAT(save.err, HasSubstr("save: \"" + name + "\" has a name as the checkpoints beside it\n"));
+  const CommandResult trace = run({"saved.yaml", "--resume", "--trace", name});
+  EXPECT_EQ(trace.exit_code, 2);
+  EXPECT_THAT(trace.err, HasSubstr("--trace \"" + name + "\" has a name as the checkpoints beside it\n"));
+  EXPECT_EQ(TempFolder::read(folder_.path(name)), bytes);
+}
+
 TEST_F(ResumeTest, WithoutItNothingIsOverwritten) {
   const std::string logged = "log.json=log.jsonl";
   ASSERT_EQ(run({"saved.yaml", "--quiet", "--set", logged}).exit_code, 0);

@@ -126,6 +126,12 @@ TEST_F(AppendedFiles, ThatAreNotOnRecordStayAsTheyAre) {
   EXPECT_FALSE(std::filesystem::exists(tens_));
 }
 
+TEST_F(AppendedFiles, AreNamedBeforeTheResume) {
+  Trainer late = trainer(checkpoint_key(dir_, "every: 1000"));
+  late.resume();
+  EXPECT_THROW(late.appends_to(tens_), InternalError);
+}
+
 TEST_F(AppendedFiles, ThatAreTooShortAreAnError) {
   {
     Trainer first = trainer(checkpoint_key(dir_, "every: 1000"));

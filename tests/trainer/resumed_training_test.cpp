@@ -205,12 +205,12 @@ TEST_F(ResumedTraining, TakesTheOneBeforeADamagedOne) {
   const auto names_both =
       AllOf(HasSubstr(checkpoint_path(dir_, 16)), HasSubstr("cut off"), HasSubstr(checkpoint_path(dir_, 11)));
   EXPECT_THAT(report->warnings, ElementsAre(names_both));
-  EXPECT_THAT(report->notes, IsEmpty());
+  EXPECT_THAT(report->notes, ElementsAre(HasSubstr(checkpoint_path(dir_, 16) + ".abandoned")));
   const TrainResult result = next.run({.on_log = [&](std::string_view line) { told.emplace_back(line); }});
   EXPECT_THAT(told, ElementsAre(names_both));
   EXPECT_EQ(result.resumed, 11);
   EXPECT_EQ(outcome_of(result), expected);
-  EXPECT_THAT(checkpoints_in(dir_), ElementsAre(5, 11, 26)) << "the damaged one does not count";
+  EXPECT_THAT(checkpoints_in(dir_), ElementsAre(5, 11, 26));
 }
 
 TEST_F(ResumedTraining, FailsIfEveryCheckpointIsDamaged) {
@@ -230,13 +230,14 @@ TEST_F(ResumedTraining, GoesOnFromAFile) {
   const std::optional<ResumeReport> report = from_older.resume(checkpoint_path(dir_, 5));
   ASSERT_TRUE(report);
   EXPECT_EQ(report->step, 5);
+  EXPECT_THAT(checkpoints_in(dir_), ElementsAre(5)) << "the others would be taken for newer ones";
   EXPECT_EQ(run_until(from_older, 8).resumed, 5);
-  EXPECT_THAT(checkpoints_in(dir_), ElementsAre(5, 8, 11));
+  EXPECT_THAT(checkpoints_in(dir_), ElementsAre(5, 8));
 
   // From another place.
   // Not into the midst of others.
   const std::string elsewhere = folder_.path(std::filesystem::path(checkpoint_path(dir_, 11)).filename().string());
-  std::filesystem::rename(checkpoint_path(dir_, 11), elsewhere);
+  std::filesystem::rename(checkpoint_path(dir_, 11) + ".abandoned", elsewhere);
   Trainer refused = trainer();
   EXPECT_THAT(error_of<ConfigError>([&] { refused.resume(elsewhere); }), HasSubstr("is not one of them"));
   std::filesystem::remove_all(dir_);
@@ -290,6 +291,25 @@ TEST_F(ResumedTraining, KeepsTheBestModelAndCountsPatienceOn) {
     EXPECT_EQ(lines, expected) << step;
     EXPECT_TRUE(TempFolder::read(model) == saved) << step;
   }
+}
+
+// All steps are made and saved, but the validation after them is lacking.
+TEST_F(ResumedTraining, ValidatesAfterTheLastStepIfThatWasStopped) {
+  folder_.write("validation.csv", TempFolder::read(folder_.path("part-3.csv")));
+  more_ = cat("validation: {files: ", quote(folder_.path("validation.csv"), 4096),
+              ", every: 4, keep_best: loss}\ntrain: {steps: 22}\n");
+  const std::string expected = outcome_of(undisturbed().run());
+  Trainer first = trainer();
+  const TrainResult stopped = first.run({.on_checkpoint = [&](const CheckpointReport&) { first.stop(); }});
+  EXPECT_EQ(stopped.steps, 22);
+  EXPECT_EQ(stopped.reason, "stopped");
+  Trainer second = trainer();
+  std::vector<int64_t> validated;
+  const TrainResult result =
+      run_on(second, {.on_validation = [&](const ValidationReport& report) { validated.push_back(report.step); }});
+  EXPECT_THAT(validated, ElementsAre(22));
+  EXPECT_EQ(result.reason, "steps");
+  EXPECT_EQ(outcome_of(result), expected);
 }
 
 TEST_F(ResumedTraining, ReportsOnceBeforeTheFirstStep) {

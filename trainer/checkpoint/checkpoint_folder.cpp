@@ -108,7 +108,6 @@ std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& war
       return found;
     } catch (const Error& error) {
       if (!is_passed_over(error.kind())) throw;
-      unusable_.insert(file);
       failures.emplace_back(error.what());
     }
   }
@@ -119,32 +118,47 @@ std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& war
 }
 
 CheckpointFolder::Written CheckpointFolder::write(const CheckpointParts& parts, size_t keep) {
+  if (!lock_.stands()) {
+    throw IoError("the folder or the lock in it was removed or replaced while the training ran", {path_, 0, 0},
+                  "another training may write its checkpoints here now");
+  }
   Written out{.path = (fs::path(path_) / checkpoint_name(parts.step)).string(), .warnings = {}};
   write_checkpoint(out.path, parts, calls_);
-  unusable_.insert(out.path);
-  verify_checkpoint(out.path, true);
-  unusable_.erase(out.path);
+  try {
+    verify_checkpoint(out.path, true);
+  } catch (...) {
+    calls_.unlink(out.path);
+    throw;
+  }
   prune(parts.step, keep, out.warnings);
   return out;
 }
 
-// Keeps the checkpoint of `step`, which was just written, and the others with the largest steps. Their steps may be
-// larger than `step`, if the training went on from an older checkpoint. An unusable checkpoint with a larger step is
-// not an older one, so it stays, but does not count.
+// Keeps the checkpoint of `step`, which was just written, and the newest of the others.
 void CheckpointFolder::prune(uint64_t step, size_t keep, std::vector<std::string>& warnings) {
-  const std::vector<ListedCheckpoint> listed = list();
-  size_t kept = 1;
-  for (auto one = listed.rbegin(); one != listed.rend(); ++one) {
-    if (one->step == step) continue;
-    const bool usable = !unusable_.contains(one->path);
-    if (usable ? kept < keep : one->step > step) {
-      kept += usable ? 1 : 0;
-      continue;
-    }
-    if (calls_.unlink(one->path) != 0 && errno != ENOENT) {
-      warnings.push_back(cat(one->path, ": cannot remove this older checkpoint: ", errno_text(errno)));
+  std::vector<ListedCheckpoint> others = list();
+  std::erase_if(others, [step](const ListedCheckpoint& one) { return one.step == step; });
+  for (size_t i = 0; i + keep <= others.size(); ++i) {
+    if (calls_.unlink(others[i].path) != 0 && errno != ENOENT) {
+      warnings.push_back(cat(others[i].path, ": cannot remove this older checkpoint: ", errno_text(errno)));
     }
   }
+}
+
+std::vector<std::string> CheckpointFolder::set_aside_after(uint64_t step) {
+  std::vector<std::string> notes;
+  for (const ListedCheckpoint& one : list()) {
+    if (one.step <= step) continue;
+    const std::string aside = one.path + ".abandoned";
+    if (calls_.rename(one.path, aside) != 0) {
+      throw IoError(cat("cannot rename it to ", quote(aside, 4096), ": ", errno_text(errno)), {one.path, 0, 0});
+    }
+    notes.push_back(cat(one.path, " is of a step after that, and is called ", aside, " from now on"));
+  }
+  if (!notes.empty() && calls_.sync(calls_.open(path_, O_RDONLY | O_DIRECTORY)) != 0) {
+    throw IoError(cat("cannot bring the folder to the disk: ", errno_text(errno)), {path_, 0, 0});
+  }
+  return notes;
 }
 
 }  // namespace millrace

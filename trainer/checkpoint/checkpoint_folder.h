@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -59,12 +58,16 @@ class CheckpointFolder {
   using Check = std::function<void(const Checkpoint&)>;
   std::optional<Checkpoint> newest(std::vector<std::string>& warnings, const Check& check = {});
 
+  // Renames the checkpoints with a larger step than `step`, because a training that goes on from there makes others.
+  // Their names get the end ".abandoned". Returns a note for each. Throws IoError.
+  std::vector<std::string> set_aside_after(uint64_t step);
+
   struct Written {
     std::string path;
     std::vector<std::string> warnings;  // about older checkpoints that could not be removed
   };
-  // Writes a checkpoint, reads it back, and removes older ones, so that the newest `keep` stay. Checkpoints that are
-  // known to be unusable do not count. If this throws IoError or DataError, nothing was removed. REQUIRES: keep > 0.
+  // Writes a checkpoint, reads it back, and removes older ones, so that the newest `keep` stay. If this throws IoError
+  // or DataError, no older one was removed. REQUIRES: keep > 0.
   Written write(const CheckpointParts& parts, size_t keep);
 
  private:
@@ -75,7 +78,6 @@ class CheckpointFolder {
   FileCalls& calls_;
   FolderLock lock_;
   std::vector<std::string> warnings_;
-  std::set<std::string> unusable_;  // paths of checkpoints that newest() or write() could not use
 };
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,10 +92,9 @@ ConfigError held_by_another(const std::string& folder, const std::string& holder
 
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder, FileCalls& calls) {
-  const std::string path = (std::filesystem::path(folder) / kLockName).string();
-  file_ = calls.open(path, O_RDWR | O_CREAT);
-  if (!file_) throw IoError(cat("cannot write: ", errno_text(errno)), {path, 0, 0});
+FolderLock::FolderLock(const std::string& folder, FileCalls& calls)
+    : path_((std::filesystem::path(folder) / kLockName).string()), file_(calls.open(path_, O_RDWR | O_CREAT)) {
+  if (!file_) throw IoError(cat("cannot write: ", errno_text(errno)), {path_, 0, 0});
   int code = take_lock(file_);
   if (code == EWOULDBLOCK && ended(holder_of(file_))) code = take_lock(file_);
   switch (code) {
@@ -104,10 +104,17 @@ FolderLock::FolderLock(const std::string& folder, FileCalls& calls) {
     case ENOSYS:
     case EINVAL:
     case EOPNOTSUPP: held_ = false; return;
-    default: throw IoError(cat("cannot lock: ", errno_text(code)), {path, 0, 0});
+    default: throw IoError(cat("cannot lock: ", errno_text(code)), {path_, 0, 0});
   }
   // Only the messages of other trainings use this line, so a full disk does no harm here.
   if (::ftruncate(file_.get(), 0) == 0) (void)write_all(calls, file_, cat(host_name(), ' ', ::getpid(), '\n'));
+}
+
+bool FolderLock::stands() const {
+  struct stat held {
+  }, now{};
+  return ::fstat(file_.get(), &held) == 0 && ::stat(path_.c_str(), &now) == 0 && held.st_dev == now.st_dev &&
+         held.st_ino == now.st_ino;
 }
 
 }  // namespace millrace

@@ -19,8 +19,11 @@ class FolderLock {
 
   // False if the folder's file system knows no locks: nobody can tell then who else is there.
   bool held() const { return held_; }
+  // Whether the folder still has the file that was locked. If not, another training may have locked another one.
+  bool stands() const;
 
  private:
+  std::string path_;
   Descriptor file_;
   bool held_ = true;
 };

@@ -71,4 +71,10 @@ std::string would_overwrite(const std::string& path, const InputFiles& files, co
   return loss;
 }
 
+bool is_among_checkpoints(const std::string& path, const std::string& folder) {
+  const std::filesystem::path file(path);
+  const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
+  return file.filename().string().starts_with("checkpoint") && same_file(parent.string(), folder);
+}
+
 }  // namespace millrace

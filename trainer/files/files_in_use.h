@@ -20,4 +20,7 @@ std::string first_shared(std::span<const std::string> others, std::span<const st
 // `config` is the path of the configuration.
 std::string would_overwrite(const std::string& path, const InputFiles& files, const std::string& config);
 
+// Whether `path` lies in `folder`, the folder of the run's checkpoints, and has a name as they and their lock have.
+bool is_among_checkpoints(const std::string& path, const std::string& folder);
+
 }  // namespace millrace

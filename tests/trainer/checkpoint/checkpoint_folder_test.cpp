@@ -110,6 +110,19 @@ TEST_F(CheckpointFolderTest, IsOfOneTraining) {
   EXPECT_EQ(WEXITSTATUS(status), 78);
 }
 
+// The one that has no lock any more writes and removes nothing.
+TEST_F(CheckpointFolderTest, IsLeftToTheOneThatHasItsLock) {
+  CheckpointFolder first(dir_);
+  std::filesystem::remove_all(dir_);
+  write(300);
+  const MadeCheckpoint made(400);
+  EXPECT_EQ(error_of<IoError>([&] { first.write(made.parts, 1); }),
+            dir_ +
+                ": the folder or the lock in it was removed or replaced while the training ran; another training may "
+                "write its checkpoints here now");
+  EXPECT_THAT(names(), ElementsAre("checkpoint-000000300.safetensors", "checkpoint.lock"));
+}
+
 TEST_F(CheckpointFolderTest, TheNewestThatIsWholeIsTaken) {
   for (const uint64_t step : {100u, 200u, 300u, 400u}) write(step);
   EXPECT_EQ(newest(), 400u);
@@ -175,31 +188,29 @@ TEST_F(CheckpointFolderTest, KeepsTheNewest) {
   EXPECT_EQ(newest(), 700u);
 }
 
-TEST_F(CheckpointFolderTest, TheOneThatWasWrittenStays) {
-  for (const uint64_t step : {400u, 500u, 600u}) write(step);
-  write(450, 3);
-  EXPECT_THAT(steps(), ElementsAre(450, 500, 600));
-  write(460, 1);
-  EXPECT_THAT(steps(), ElementsAre(460));
+TEST_F(CheckpointFolderTest, SetsAsideWhatComesLater) {
+  for (const uint64_t step : {100u, 200u, 300u}) write(step);
+  const std::string later = TempFolder::read(file(300));
+  CheckpointFolder folder(dir_);
+  EXPECT_THAT(folder.set_aside_after(300), IsEmpty());
+  EXPECT_THAT(
+      folder.set_aside_after(150),
+      ElementsAre(cat(file(200), " is of a step after that, and is called ", file(200), ".abandoned from now on"),
+                  cat(file(300), " is of a step after that, and is called ", file(300), ".abandoned from now on")));
+  EXPECT_THAT(steps(), ElementsAre(100));
+  EXPECT_EQ(TempFolder::read(file(300) + ".abandoned"), later);
+  folder.write(MadeCheckpoint(120).parts, 1);
+  EXPECT_TRUE(std::filesystem::exists(file(300) + ".abandoned")) << "only checkpoints are removed";
 }
 
-TEST_F(CheckpointFolderTest, DamagedOnesDoNotCount) {
-  for (const uint64_t step : {100u, 200u, 300u, 400u}) write(step);
-  change(file(400), 1);
-  change(file(200), 1);
-  CheckpointFolder folder(dir_);
-  EXPECT_EQ(folder.newest(warnings_)->step, 300u);
-  // newest() did not reach 200, so 200 still counts as usable, but is too old to stay.
-  folder.write(MadeCheckpoint(350).parts, 2);
-  EXPECT_THAT(steps(), ElementsAre(300, 350, 400));
-  folder.write(MadeCheckpoint(400).parts, 2);
-  EXPECT_THAT(steps(), ElementsAre(350, 400));
-  folder.write(MadeCheckpoint(450).parts, 2);
-  EXPECT_THAT(steps(), ElementsAre(400, 450));
-  change(file(450), 1);
-  EXPECT_EQ(folder.newest(warnings_)->step, 400u);
-  folder.write(MadeCheckpoint(500).parts, 3);
-  EXPECT_THAT(steps(), ElementsAre(400, 500));
+TEST_F(CheckpointFolderTest, FailsIfItCannotSetAside) {
+  for (const uint64_t step : {100u, 200u}) write(step);
+  FaultyCalls calls(2, [] { return EPERM; });
+  CheckpointFolder folder(dir_, calls);
+  EXPECT_EQ(
+      error_of<IoError>([&] { folder.set_aside_after(100); }),
+      cat(file(200), ": cannot rename it to ", quote(file(200) + ".abandoned", 4096), ": Operation not permitted"));
+  EXPECT_EQ(calls.made().back(), "rename");
 }
 
 TEST_F(CheckpointFolderTest, SaysWhatItCannotRemove) {
@@ -238,8 +249,8 @@ TEST_F(CheckpointFolderTest, OlderOnesGoOnlyAfterTheNewestWasReadBack) {
     CheckpointFolder folder(dir_, faulty);
     EXPECT_THAT(error_of<DataError>([&] { folder.write(MadeCheckpoint(200).parts, 1); }),
                 StartsWith(file(200) + ": this checkpoint cannot be used: it was torn or changed "));
-    EXPECT_EQ(faulty.made().back(), "sync");
-    EXPECT_THAT(steps(), ElementsAre(100, 200));
+    EXPECT_EQ(faulty.made().back(), "unlink");
+    EXPECT_THAT(steps(), ElementsAre(100));
     folder.write(MadeCheckpoint(300).parts, 2);
     EXPECT_THAT(steps(), ElementsAre(100, 300));
   }

@@ -92,6 +92,17 @@ TEST(FolderLock, WaitsForAProcessThatIsEnding) {
   for (const int end : {locked[0], locked[1]}) ::close(end);
 }
 
+TEST(FolderLock, StandsWhileItsFileIsThere) {
+  const TempFolder folder;
+  const FolderLock lock(folder.path(), FileCalls::system());
+  EXPECT_TRUE(lock.stands());
+  std::filesystem::remove(folder.path("checkpoint.lock"));
+  EXPECT_FALSE(lock.stands());
+  const FolderLock another(folder.path(), FileCalls::system());
+  EXPECT_FALSE(lock.stands());
+  EXPECT_TRUE(another.stands());
+}
+
 TEST(FolderLock, NamesItsHolderAnew) {
   const TempFolder folder;
   folder.write("checkpoint.lock", "another.example.with.a.long.name 12345678\n");

@@ -49,6 +49,18 @@ TEST(FilesInUse, AreNotWrittenOver) {
   EXPECT_EQ(would_overwrite(folder.write("old.safetensors", "x"), files, config), "");
 }
 
+TEST(FilesInUse, AreAmongTheCheckpoints) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.path("runs"));
+  std::filesystem::create_symlink(folder.path("runs"), folder.path("link"));
+  const std::string runs = folder.path("runs");
+  EXPECT_TRUE(is_among_checkpoints(folder.path("runs/checkpoint-000000400.safetensors"), runs));
+  EXPECT_TRUE(is_among_checkpoints(folder.path("link/checkpoint.lock"), runs + "/"));
+  EXPECT_FALSE(is_among_checkpoints(folder.path("runs/model.safetensors"), runs));
+  EXPECT_FALSE(is_among_checkpoints(folder.path("checkpoint-000000400.safetensors"), runs));
+  EXPECT_FALSE(is_among_checkpoints("checkpoint-000000400.safetensors", runs));
+}
+
 TEST(FilesInUse, TheProgramIsOneOfThem) {
   const TempFolder folder;
   const std::string link = folder.path("link");
