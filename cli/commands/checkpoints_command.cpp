@@ -34,7 +34,8 @@ it, and the size; if the file cannot be used, why. The newest one that can be us
 which --resume goes on. Nothing is changed, so a training may run meanwhile.
 
 The exit code is 65 if there are checkpoints, but none can be used, and 0 if there are none at all.
-It is 78 if the newest one is of a format that this version does not read: --resume refuses it, too.
+It is 66 if there is no such folder, and 78 if the newest checkpoint is of a format that this version
+does not read: --resume refuses it, too.
 
 EXAMPLES:
   trainer checkpoints runs/mlp
@@ -94,13 +95,19 @@ Listed look_at(const ListedCheckpoint& one) {
 // Whether --resume looks at no older one.
 bool ends_search(const Listed& one) { return one.fault.empty() || one.refusal; }
 
+// A link that leads nowhere is there.
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
 // Leaves out checkpoints that a running training has removed meanwhile.
 std::vector<Listed> list(const std::string& folder) {
   require_folder(folder);
   std::vector<Listed> out;
   for (const ListedCheckpoint& one : list_checkpoints(folder)) {
     Listed listed = look_at(one);
-    if (::access(one.path.c_str(), F_OK) == 0) out.push_back(std::move(listed));
+    if (is_there(one.path)) out.push_back(std::move(listed));
   }
   const auto newest = std::find_if(out.rbegin(), out.rend(), ends_search);
   if (newest != out.rend()) newest->newest = newest->fault.empty();

@@ -106,6 +106,22 @@ TEST_F(CheckpointsCommandTest, NoneThatCanBeUsedIsOne) {
   EXPECT_EQ(result.err, "error: runs: no checkpoint can be used\nhint: move them away to begin anew\n");
 }
 
+TEST_F(CheckpointsCommandTest, LinksThatLeadNowhereCannotBeUsed) {
+  std::filesystem::create_directory(folder_.path("runs"));
+  std::filesystem::create_symlink("nowhere", folder_.path(path(500)));
+  std::filesystem::create_symlink(checkpoint_name(1000), folder_.path(path(1000)));
+  const CommandResult result = run("runs");
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_EQ(result.out,
+            "step 500  0 bytes  cannot read the checkpoint: No such file or directory\n"
+            "step 1000  0 bytes  cannot read the checkpoint: Too many levels of symbolic links\n");
+  EXPECT_EQ(result.err, "error: runs: no checkpoint can be used\nhint: move them away to begin anew\n");
+  write(200, 0.25);
+  const CommandResult older = run("runs");
+  EXPECT_EQ(older.exit_code, 0) << older.err;
+  EXPECT_NE(older.out.find("  whole, the newest\nstep 500  "), std::string::npos) << older.out;
+}
+
 TEST_F(CheckpointsCommandTest, ANewerFormatIsRefusedAsByResume) {
   write(500, 0.25);
   const std::string newer = write(1000, 0.125);
