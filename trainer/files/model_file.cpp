@@ -69,13 +69,16 @@ class Reader {
     uint64_t length = 0;
     if (size_ < kModelLengthBytes) throw faults_.error(cat("expected at least 8 bytes, got ", size_));
     read(0, &length, kModelLengthBytes);
-    if (length > kMaxModelHeader || length > size_ - kModelLengthBytes) {
+    if (length > size_ - kModelLengthBytes) {
       const std::string& path = faults_.path;
       throw faults_.error(cat("its header claims ", length, " bytes, the file has ", size_),
                           path.ends_with(".yaml") || path.ends_with(".yml")
                               ? "a configuration makes one: trainer --config FILE --save model.safetensors"
                           : length <= kMaxModelHeader ? ModelFileFaults::kCutHint
                                                       : nullptr);
+    }
+    if (length > kMaxModelHeader) {
+      throw faults_.error(cat("its header claims ", length, " bytes, at most ", kMaxModelHeader, " are read"));
     }
     std::string text(length, '\0');
     read(kModelLengthBytes, text.data(), length);

@@ -121,6 +121,9 @@ TEST_F(ModelFileTest, RejectsSizesThatDoNotFit) {
   EXPECT_EQ(rejects(std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8)),
             "its header claims 18446744073709551615 bytes, the file has 8");
   EXPECT_EQ(rejects(std::string("\x05\0\0\0\0\0\0\0{}", 10)), "its header claims 5 bytes, the file has 10");
+  EXPECT_EQ(rejects_header(std::string((size_t{16} << 20) + 1, ' ')),
+            "its header claims 16777217 bytes, at most 16777216 are read");
+  EXPECT_EQ(rejects_header(std::string(size_t{16} << 20, ' ')), "its header is not a JSON object");
   EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 9),
             "its tensors need 8 bytes of values, it has 9");
   EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 7),
