@@ -187,7 +187,11 @@ void FolderCheckpoints::go_on(const Checkpoint& from, ResumeReport& report) {
     throw;
   }
   for (std::string& note : folder().set_aside_after(from.step)) report.notes.push_back(std::move(note));
-  appended_.cut(from.numbers.scope(kFiles));
+  const State& files = from.numbers.scope(kFiles);
+  for (const std::string& path : appended_.gone(files)) {
+    report.warnings.push_back(cat(path, ": the file is gone: another one begins after step ", report.step));
+  }
+  appended_.cut(files);
   on_record_ = report.step;
   summary_.file = report.file;
 }

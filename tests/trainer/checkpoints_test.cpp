@@ -209,18 +209,28 @@ TEST_F(CheckpointsTest, ThatLostALineOfTheLogArePassedOver) {
       if (step % 4 == 0 && step <= last) checkpoints->at_border(step, true);
     });
   };
+  const auto resume = [&] {
+    OpenTraining training(spec("every: 4"));
+    const auto checkpoints = Checkpoints::make(training.checkpoints_args());
+    checkpoints->appends_to(log);
+    return checkpoints->resume("");
+  };
   train(8);
   EXPECT_THAT(steps(), ElementsAre(4, 8));
   temp_.write("log.jsonl", "xxxxx");
-  OpenTraining training(spec("every: 4"));
-  const auto checkpoints = Checkpoints::make(training.checkpoints_args());
-  checkpoints->appends_to(log);
-  const std::optional<ResumeReport> report = checkpoints->resume("");
+  std::optional<ResumeReport> report = resume();
   ASSERT_TRUE(report);
   EXPECT_EQ(report->step, 4);
   EXPECT_THAT(report->warnings, ElementsAre(AllOf(HasSubstr("log.jsonl: the file has 5 bytes, but there were 8"),
                                                   HasSubstr("checkpoint-000000004"))));
   EXPECT_EQ(TempFolder::read(log), "xxxx");
+  temp_.write("log.jsonl", "x");
+  EXPECT_TRUE(error_of<DataError>(resume).ends_with(cat("; move ", log, " away to go on with another one")));
+  std::filesystem::remove(log);
+  report = resume();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->step, 8);
+  EXPECT_THAT(report->warnings, ElementsAre(cat(log, ": the file is gone: another one begins after step 8")));
 }
 
 TEST_F(CheckpointsTest, CannotBeginAfterAResumeThatFailed) {

@@ -50,8 +50,17 @@ void AppendedFiles::check(const State& state) const {
     const auto then = state.scope(path).count(kBytes);
     if (*now >= then) continue;
     throw DataError(cat("the file has ", *now, " bytes, but there were ", then, " when the checkpoint was made"),
-                    {path, 0, 0}, "move it away to begin another one");
+                    {path, 0, 0}, cat("move ", path, " away to go on with another one"));
   }
+}
+
+std::vector<std::string> AppendedFiles::gone(const State& state) const {
+  std::vector<std::string> out;
+  for (const std::string& path : paths_) {
+    if (state.has(path) && state.scope(path).count(kBytes) > 0 && bytes_of_file(path, 0) == uint64_t{0})
+      out.push_back(path);
+  }
+  return out;
 }
 
 void AppendedFiles::cut(const State& state) const {

@@ -27,6 +27,8 @@ class AppendedFiles {
   void record(State& state) const;
   // Throws DataError if a file is shorter than it was, since lines are lost then. A file that is gone begins anew.
   void check(const State& state) const;
+  // Those that had bytes and are gone. REQUIRES: check(state).
+  std::vector<std::string> gone(const State& state) const;
   // REQUIRES: check(state). Throws IoError.
   void cut(const State& state) const;
 

@@ -99,22 +99,27 @@ void CheckpointFolder::remove_left_overs() {
 std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& warnings, const Check& check) {
   std::vector<ListedCheckpoint> listed = list();
   std::vector<std::string> failures;
+  std::string hint = "move them away to begin anew";
   for (; !listed.empty(); listed.pop_back()) {
     const std::string& file = listed.back().path;
+    bool whole = false;
     try {
       Checkpoint found = read_checkpoint(file);
+      whole = true;
       if (check) check(found);
       for (const std::string& failure : failures) warnings.push_back(cat(failure, "; going on from ", file));
       return found;
     } catch (const Error& error) {
       if (!is_passed_over(error.kind())) throw;
       failures.emplace_back(error.what());
+      // check() may know how a whole checkpoint can be used after all.
+      if (whole && !error.hint().empty()) hint = error.hint();
     }
   }
   if (failures.empty()) return {};
   std::string all;
   for (const std::string& failure : failures) all += cat(all.empty() ? "" : "; ", failure);
-  throw DataError(cat("no checkpoint is left to go on from: ", all), {path_, 0, 0}, "move them away to begin anew");
+  throw DataError(cat("no checkpoint is left to go on from: ", all), {path_, 0, 0}, hint);
 }
 
 CheckpointFolder::Written CheckpointFolder::write(const CheckpointParts& parts, size_t keep) {

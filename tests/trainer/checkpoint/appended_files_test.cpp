@@ -55,8 +55,10 @@ TEST_F(AppendedFilesTest, AreKnownHoweverTheirPathIsSpelled) {
 }
 
 TEST_F(AppendedFilesTest, BeginAnewIfTheyAreGone) {
+  EXPECT_THAT(files_.gone(state_), ElementsAre()) << "the other file had no bytes";
   std::filesystem::remove(log_);
   files_.check(state_);
+  EXPECT_THAT(files_.gone(state_), ElementsAre(log_));
   files_.cut(state_);
   EXPECT_FALSE(std::filesystem::exists(log_));
 }
@@ -68,6 +70,7 @@ TEST_F(AppendedFilesTest, MustNotHaveLostAnything) {
     FAIL();
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), HasSubstr("log.jsonl: the file has 4 bytes, but there were 8"));
+    EXPECT_EQ(error.hint(), "move " + log_ + " away to go on with another one");
   }
 }
 
@@ -81,6 +84,7 @@ TEST_F(AppendedFilesTest, AreRegularFiles) {
   EXPECT_EQ(state, State());
   EXPECT_THAT(special.present(), ElementsAre());
   special.check(state_);
+  EXPECT_THAT(special.gone(state_), ElementsAre());
   special.cut(state_);
 }
 

@@ -168,6 +168,19 @@ TEST_F(CheckpointFolderTest, NothingBeginsAnewInSilence) {
   EXPECT_TRUE(text.ends_with("; move them away to begin anew")) << text;
 }
 
+TEST_F(CheckpointFolderTest, SaysHowAWholeOneCanBeUsedAfterAll) {
+  for (const uint64_t step : {100u, 200u, 300u}) write(step);
+  change(file(100), 1);
+  change(file(300), 1);
+  CheckpointFolder folder(dir_);
+  const auto refuse = [&](const char* hint) {
+    return error_of<DataError>(
+        [&] { folder.newest(warnings_, [&](const Checkpoint&) { throw DataError("a log is too short", {}, hint); }); });
+  };
+  EXPECT_TRUE(refuse("move the log away").ends_with("; move the log away"));
+  EXPECT_TRUE(refuse("").ends_with("; move them away to begin anew"));
+}
+
 TEST_F(CheckpointFolderTest, AnotherFormatIsNotPassedOver) {
   write(100);
   write(200);
