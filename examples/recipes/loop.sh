@@ -1,6 +1,7 @@
 #!/bin/sh
-# Trains until the training is complete, whatever ends the program meanwhile: kill -9, memory that runs out, a disk that
-# is full for a while. The configuration needs the key checkpoint. Ctrl-C ends the program and the loop.
+# Trains until the training is complete, whatever ends the program meanwhile: kill -9, also by the system for its memory
+# (137), a disk that is full for a while. The configuration needs the key checkpoint. Ctrl-C ends the program and the
+# loop.
 #
 # Usage: sh loop.sh --config FILE [OPTION...]     PAUSE: seconds between two tries, 10 by default
 
@@ -9,7 +10,7 @@ until trainer train "$@" --resume; do
   code=$?
   case $code in
     74 | 137 | 143) ;;   # a file could not be written or read, or there is no device; kill -9; terminated
-    *) exit "$code" ;;   # the next try would end likewise: configuration, data, usage; 130 is Ctrl-C
+    *) exit "$code" ;;   # configuration, data, usage: the next try would end likewise; 129: hung up; 130: Ctrl-C
   esac
   echo "loop.sh: trainer ended with $code, and goes on in ${PAUSE:=10} s" >&2
   sleep "$PAUSE"
