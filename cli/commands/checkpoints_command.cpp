@@ -34,8 +34,8 @@ it, and the size; if the file cannot be used, why. The newest one that can be us
 which --resume goes on. Nothing is changed, so a training may run meanwhile.
 
 The exit code is 65 if there are checkpoints, but none can be used, and 0 if there are none at all.
-It is 66 if there is no such folder, and 78 if the newest checkpoint is of a format that this version
-does not read: --resume refuses it, too.
+It is 66 if there is no such folder, and 78 if the newest checkpoint is of a format that this
+version does not read: --resume refuses it, too.
 
 EXAMPLES:
   trainer checkpoints runs/mlp
