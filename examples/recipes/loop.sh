@@ -9,8 +9,8 @@
 until trainer train "$@" --resume; do
   code=$?
   case $code in
-    74 | 137 | 143) ;;   # a file could not be written or read, or there is no device; kill -9; terminated
-    *) exit "$code" ;;   # configuration, data, usage: the next try would end likewise; 129: hung up; 130: Ctrl-C
+    74 | 137 | 138 | 143) ;;   # a file could not be written or read, or there is no device; kill -9; SIGUSR1; terminated
+    *) exit "$code" ;;         # configuration, data, usage: the next try would end likewise; 129: hung up; 130: Ctrl-C
   esac
   echo "loop.sh: trainer ended with $code, and goes on in ${PAUSE:=10} s" >&2
   sleep "$PAUSE"
