@@ -200,8 +200,8 @@ typedef struct millrace_result {
  * its folder, or from `file` if that is not NULL. *step receives the last step before the checkpoint. Without `file`
  * and without any checkpoint *step receives -1, and the run begins with the first step. `step` may be NULL. Call it at
  * most once, before the run. Fails with MILLRACE_ERROR_CONFIG without the key, if another training uses the folder, if
- * the configuration has a difference that is not allowed, and if the run would write `file`; with MILLRACE_ERROR_DATA if
- * no checkpoint can be used. */
+ * the configuration has a difference that is not allowed, and if the run would write `file`; with MILLRACE_ERROR_DATA
+ * if no checkpoint can be used. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_resume(millrace_trainer* trainer, const char* file, int64_t* step,
                                                           millrace_error** error);
 /* Names a file to which this program appends during the run. Checkpoints record its length between two steps, and

@@ -61,8 +61,8 @@ AppendFile::AppendFile(const std::string& path, bool goes_on) : path_(path), fil
   if (!goes_on && ::ftruncate(file_.get(), 0) != 0) refuse(path, errno);
 }
 
-// One write for a line: the system puts it at the end as a whole. These are not FileCalls::system(): whoever lets one of
-// those fail counts them, and there may be any number of lines.
+// One write for a line: the system puts it at the end as a whole. These are not FileCalls::system(): whoever lets one
+// of those fail counts them, and there may be any number of lines.
 void AppendFile::append(std::string_view line) {
   FileCalls calls;
   if (const int code = write_all(calls, file_, line); code != 0) refuse(path_, code);

@@ -126,7 +126,7 @@ TEST_F(CCheckpoints, ATrainingGoesOn) {
   result_.size = offsetof(millrace_result, resumed);
   result_.resumed = 77;
   EXPECT_DONE(millrace_trainer_run(trainer_, &callbacks, &result_, &error));
-  EXPECT_THAT(told_.lines, ElementsAre());
+  EXPECT_THAT(told_.lines, ElementsAre(AllOf(StartsWith("note: " + path(30)), HasSubstr(".abandoned"))));
   EXPECT_EQ(result_.resumed, 77);
   EXPECT_STREQ(result_.reason, "end of data");
   EXPECT_EQ(result_.weights, weights);
@@ -146,9 +146,10 @@ TEST_F(CCheckpoints, ADamagedOneIsPassedOver) {
   told_.at_step = nullptr;
   EXPECT_DONE(millrace_trainer_resume(trainer_, nullptr, nullptr, &error));
   run();
-  EXPECT_THAT(told_.lines,
-              ElementsAre(cat("resume 3 from ", path(3)), AllOf(StartsWith("warn "), HasSubstr(path(8))),
-                          AllOf(StartsWith("warning: "), HasSubstr(path(8))), cat("checkpoint 30 in ", path(30))));
+  EXPECT_THAT(told_.lines, ElementsAre(cat("resume 3 from ", path(3)), StartsWith("note " + path(8)),
+                                       AllOf(StartsWith("warn "), HasSubstr(path(8))),
+                                       AllOf(StartsWith("warning: "), HasSubstr(path(8))),
+                                       StartsWith("note: " + path(8)), cat("checkpoint 30 in ", path(30))));
 }
 
 TEST_F(CCheckpoints, AnyThreadMayAskForOne) {

@@ -123,10 +123,7 @@ std::optional<Checkpoint> CheckpointFolder::newest(std::vector<std::string>& war
 }
 
 CheckpointFolder::Written CheckpointFolder::write(const CheckpointParts& parts, size_t keep) {
-  if (!lock_.stands()) {
-    throw IoError("the folder or the lock in it was removed or replaced while the training ran", {path_, 0, 0},
-                  "another training may write its checkpoints here now");
-  }
+  lock_.check();
   Written out{.path = (fs::path(path_) / checkpoint_name(parts.step)).string(), .warnings = {}};
   write_checkpoint(out.path, parts, calls_);
   try {

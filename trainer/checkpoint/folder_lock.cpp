@@ -110,11 +110,13 @@ FolderLock::FolderLock(const std::string& folder, FileCalls& calls)
   if (::ftruncate(file_.get(), 0) == 0) (void)write_all(calls, file_, cat(host_name(), ' ', ::getpid(), '\n'));
 }
 
-bool FolderLock::stands() const {
+void FolderLock::check() const {
   struct stat held {
   }, now{};
-  return ::fstat(file_.get(), &held) == 0 && ::stat(path_.c_str(), &now) == 0 && held.st_dev == now.st_dev &&
-         held.st_ino == now.st_ino;
+  if (::stat(path_.c_str(), &now) != 0) throw IoError(cat("the lock is gone: ", errno_text(errno)), {path_, 0, 0});
+  if (::fstat(file_.get(), &held) == 0 && held.st_dev == now.st_dev && held.st_ino == now.st_ino) return;
+  throw IoError("this is no longer the lock that the training has", {path_, 0, 0},
+                "another training may write its checkpoints here now");
 }
 
 }  // namespace millrace

@@ -19,8 +19,8 @@ class FolderLock {
 
   // False if the folder's file system knows no locks: nobody can tell then who else is there.
   bool held() const { return held_; }
-  // Whether the folder still has the file that was locked. If not, another training may have locked another one.
-  bool stands() const;
+  // Throws IoError if the folder no longer has the file that was locked: another training may have locked another one.
+  void check() const;
 
  private:
   std::string path_;

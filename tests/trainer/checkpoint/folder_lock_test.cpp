@@ -92,15 +92,18 @@ TEST(FolderLock, WaitsForAProcessThatIsEnding) {
   for (const int end : {locked[0], locked[1]}) ::close(end);
 }
 
-TEST(FolderLock, StandsWhileItsFileIsThere) {
+TEST(FolderLock, IsGoneWithItsFile) {
   const TempFolder folder;
   const FolderLock lock(folder.path(), FileCalls::system());
-  EXPECT_TRUE(lock.stands());
-  std::filesystem::remove(folder.path("checkpoint.lock"));
-  EXPECT_FALSE(lock.stands());
+  const std::string file = folder.path("checkpoint.lock");
+  EXPECT_NO_THROW(lock.check());
+  std::filesystem::remove(file);
+  EXPECT_EQ(error_of<IoError>([&] { lock.check(); }), file + ": the lock is gone: No such file or directory");
   const FolderLock another(folder.path(), FileCalls::system());
-  EXPECT_FALSE(lock.stands());
-  EXPECT_TRUE(another.stands());
+  EXPECT_EQ(
+      error_of<IoError>([&] { lock.check(); }),
+      file + ": this is no longer the lock that the training has; another training may write its checkpoints here now");
+  EXPECT_NO_THROW(another.check());
 }
 
 TEST(FolderLock, NamesItsHolderAnew) {
