@@ -20,7 +20,6 @@ namespace {
 using test::changed_header;
 using test::MadeCheckpoint;
 using ::testing::EndsWith;
-using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 

@@ -33,7 +33,7 @@ TEST(FolderLock, IsHeldByOneAtATime) {
   EXPECT_TRUE(first->held());
   const std::string who = cat(": on host \"", host(), "\", process ", ::getpid());
   try {
-    FolderLock(folder.path(), FileCalls::system());
+    const FolderLock second(folder.path(), FileCalls::system());
     FAIL() << "both have it";
   } catch (const ConfigError& error) {  // exit code 78
     EXPECT_EQ(error.kind(), ErrorKind::config);

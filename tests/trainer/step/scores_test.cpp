@@ -195,11 +195,11 @@ TEST_F(ScoresTest, CountsWhatMetricsKeepOfTheRows) {
 TEST_F(ScoresTest, NamesAMetricThatDoesNotFit) {
   metrics_.push_back({"auc", catalog_.metrics.make({"auc", Spec::map()}, Spec::map())});
   try {
-    Scores({.context = context_,
-            .loss = *loss_,
-            .metrics = &metrics_,
-            .prediction = {Shape{2}, DType::f32},
-            .label = {Shape{2}, DType::f32}});
+    const Scores scores({.context = context_,
+                         .loss = *loss_,
+                         .metrics = &metrics_,
+                         .prediction = {Shape{2}, DType::f32},
+                         .label = {Shape{2}, DType::f32}});
     FAIL() << "expected a ShapeError";
   } catch (const ShapeError& error) {
     EXPECT_EQ(error.message(), "auc does not fit the prediction float32 (2) and the label float32 (2)");
