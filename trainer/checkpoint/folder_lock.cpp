@@ -111,8 +111,8 @@ FolderLock::FolderLock(const std::string& folder, FileCalls& calls)
 }
 
 void FolderLock::check() const {
-  struct stat held {
-  }, now{};
+  struct stat held {};
+  struct stat now {};
   if (::stat(path_.c_str(), &now) != 0) throw IoError(cat("the lock is gone: ", errno_text(errno)), {path_, 0, 0});
   if (::fstat(file_.get(), &held) == 0 && held.st_dev == now.st_dev && held.st_ino == now.st_ino) return;
   throw IoError("this is no longer the lock that the training has", {path_, 0, 0},
