@@ -20,7 +20,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
 StateSaveLocation={folder}/state
@@ -35,6 +35,7 @@ MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SchedulerType=sched/builtin
+SchedulerParameters=sched_interval=1
 ReturnToService=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={processors}
 PartitionName=all Nodes=ALL Default=YES
@@ -139,8 +140,6 @@ class SlurmTest(RecipeTest):
         self.assertEqual(slurm.job(job, "Restarts"), "1")
         self.assertGreater(training.newest(), step)
         stopped = training.newest()
-        # Slurm lets a job wait for two minutes before it starts again.
-        slurm.call("scontrol", "update", f"JobId={job}", "StartTime=now")
         slurm.wait_for(job, "COMPLETED")
         self.assertEqual((slurm.job(job, "Restarts"), slurm.job(job, "ExitCode")), ("1", "0:0"))
         told = (training.folder / f"train-{job}.log").read_text()

@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -60,6 +62,12 @@ TEST(FolderLock, EndsWithItsProcess) {
   EXPECT_NO_THROW(FolderLock(folder.path(), FileCalls::system()));
 }
 
+bool main_thread_is_gone(pid_t process) {
+  std::ifstream file(cat("/proc/", process, "/stat"));
+  const std::string stat(std::istreambuf_iterator<char>(file), {});
+  return stat.find(") Z ") != stat.npos;
+}
+
 // Killed, but kept by a call of the system: its main thread is gone, another one is not.
 TEST(FolderLock, WaitsForAProcessThatIsEnding) {
   const TempFolder folder;
@@ -82,6 +90,7 @@ TEST(FolderLock, WaitsForAProcessThatIsEnding) {
   ::close(goes_on[0]);
   char byte = 0;
   ASSERT_EQ(::read(locked[0], &byte, 1), 1);
+  while (!main_thread_is_gone(process)) ::poll(nullptr, 0, 1);
   std::thread releaser([&] {
     ::poll(nullptr, 0, 300);
     ::close(goes_on[1]);
