@@ -142,7 +142,9 @@ class SlurmTest(RecipeTest):
         # The signal may come a minute early, so the second run may go back, too.
         self.assertGreaterEqual(int(slurm.job(job, "Restarts")), 1)
         told = (training.folder / f"train-{job}.log").read_text()
+        stops = [int(steps) for steps in re.findall("^stopped: ([0-9]+) steps", told, re.MULTILINE)]
         starts = [int(start) for start in re.findall("going on from step ([0-9]+) ", told)]
+        self.assertEqual(starts, stops, told)
         self.assertGreaterEqual(starts[0], step)
         self.check_complete(training)
 
