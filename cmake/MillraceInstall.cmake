@@ -28,7 +28,7 @@ function(millrace_file_of out target)
 endfunction()
 
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgomp.so OUTPUT_VARIABLE files OUTPUT_STRIP_TRAILING_WHITESPACE)
-foreach(target TBB::tbb OneDNN::OneDNN yaml-cpp)
+foreach(target TBB::tbb OneDNN::OneDNN yaml-cpp ${MILLRACE_FORMAT_TARGETS})
   millrace_file_of(file ${target})
   list(APPEND files ${file})
 endforeach()

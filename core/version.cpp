@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/kernels/onednn_planning.h"
@@ -49,6 +50,7 @@ BuildDescription describe_build() {
                           .processor = processor_features(),
                           .capabilities = words_of(MILLRACE_CAPABILITIES),
                           .left_out = words_of(MILLRACE_LEFT_OUT)};
+  for (std::string& format : words_of(MILLRACE_FORMATS)) out.libraries.push_back(std::move(format));
   (cuda.empty() ? out.left_out : out.capabilities).emplace_back("cuda");
   return out;
 }

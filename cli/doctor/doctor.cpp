@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "millrace/cli/text/json_text.h"
 #include "millrace/cli/text/number_format.h"
@@ -68,6 +69,16 @@ std::string loaded_file(std::string_view name) {
   std::error_code failure;
   const std::filesystem::path real = std::filesystem::canonical(search.found, failure);
   return failure ? search.found : real.string();
+}
+
+// How the name of a library's file begins.
+std::string file_name_of(std::string_view library) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"oneDNN", "libdnnl."}, {"oneTBB", "libtbb."}, {"zlib", "libz."}, {"libdeflate", "libdeflate."}};
+  for (const auto& [name, file] : kOthers) {
+    if (library.starts_with(name)) return std::string(file);
+  }
+  return cat("lib", library);
 }
 
 std::string health_word(Health health) {
@@ -134,12 +145,12 @@ std::vector<Finding> installed_parts() {
                                  build.cuda.empty() ? "without CUDA" : cat("with CUDA ", build.cuda))});
   for (const std::string& capability : build.capabilities) out.push_back({"capability", capability});
   for (const std::string& capability : build.left_out) out.push_back({"left out", capability});
-  for (const std::string& library : build.libraries) {
-    const std::string file = loaded_file(library.starts_with("oneDNN") ? "libdnnl" : "libtbb");
+  std::vector<std::string> libraries = build.libraries;
+  libraries.emplace_back("yaml-cpp");
+  for (const std::string& library : libraries) {
+    const std::string file = loaded_file(file_name_of(library));
     out.push_back({"library", cat(library, file.empty() ? ", linked in" : cat(", ", file))});
   }
-  const std::string yaml = loaded_file("libyaml-cpp");
-  out.push_back({"library", cat("yaml-cpp", yaml.empty() ? ", linked in" : cat(", ", yaml))});
   return out;
 }
 

@@ -61,6 +61,8 @@ const Library kLibraries[] = {
     {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
     {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_header.cpp"}}},
     {"xxHash", {"<xxhash", "<xxh3"}, {{"trainer/files/", "checksum.cpp"}}},
+    {"zlib, libdeflate, zstd", {"<zlib", "<libdeflate", "<zstd"}, {{"input/compressed/", ".cpp"}}},
+    {"libjpeg, libpng", {"<jpeg", "<png"}, {{"input/pictures/", ".cpp"}}},
     {"fmt", {"<fmt/"}, {{"cli/", ""}}},
 };
 

@@ -128,7 +128,7 @@ def cuda(scratch, prefix, source):
 def hidden_files():
     """Of the packages for development that a build of Millrace itself needs, and a program with Millrace must not."""
     packages = ['libtbb-dev', 'libdnnl-dev', 'libyaml-cpp-dev', 'nlohmann-json3-dev', 'libfast-float-dev', 'libfmt-dev',
-                'libxxhash-dev']
+                'libxxhash-dev', 'zlib1g-dev', 'libdeflate-dev', 'libzstd-dev', 'libjpeg62-turbo-dev', 'libpng-dev']
     files = []
     for package in packages:
         listed = subprocess.run(['dpkg', '-L', package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -183,7 +183,7 @@ def headers(scratch, prefix):
     everything = [file for file in files if file.suffix == '.h']
     waiting = [header for header in everything if not str(header).startswith('millrace/core/cuda/')]
     failed = []
-    heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|fmt|xxhash|omp)')
+    heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|fmt|xxhash|omp|zlib|libdeflate|zstd|jpeglib|png)')
     for header in everything:
         assert not heavy.search((include / header).read_text()), f'{header} needs a library that its user need not have'
     running = []
@@ -234,7 +234,7 @@ def deb(build, scratch):
         if shutil.which('lintian'):
             said = run('lintian', '--allow-root', package)
             assert not re.search('^E: ', said, re.M), said
-    for kind, needed in (('libmillrace0.2', ['libtbb12', 'libdnnl2', 'libyaml-cpp0.7', 'libgomp1']),
+    for kind, needed in (('libmillrace0.2', ['libtbb12', 'libdnnl2', 'libyaml-cpp0.7', 'libgomp1', 'zlib1g', 'libzstd1']),
                          ('libmillrace-dev', ['libmillrace0.2']), ('millrace', ['libtbb12', 'libdnnl2', 'libfmt9'])):
         depends = run('dpkg-deb', '--field', packages[kinds.index(kind)], 'Depends')
         for one in needed:
