@@ -170,15 +170,16 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
 //     void read(Chunk& chunk) const override;           // a unit becomes text or rows
 //   };
 //
-// The source of the names decides order, epochs, shards, places and saved states. A pipe comes in parts, and each part
-// is a unit as it is.
+// The source of the names decides order, epochs, shards, places and saved states: an op before it, or one that the
+// format brings itself. A pipe comes in parts, and each part is a unit as it is.
 class MILLRACE_EXPORT FileSource : public RowSource {
  public:
   struct Settings {
     uint64_t unit_bytes = 262144;  // about what one task reads; a part of a pipe has no more, unless a line is longer
     int64_t readers = 1;           // more than 1: takes one record each from this many files, in turn; text only
   };
-  explicit FileSource(const Settings& settings);
+  // With `own_names` no op names its files: the graph begins with it. It binds these names, under its own name.
+  explicit FileSource(const Settings& settings, std::unique_ptr<NameSource> own_names = nullptr);
   ~FileSource() override;
 
   // A format implements these.
@@ -194,7 +195,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   virtual void read(Chunk& chunk) const = 0;
 
   // FileSource implements the rest.
-  std::vector<PortType> inputs() const override { return {PortType::names}; }
+  std::vector<PortType> inputs() const override;
   Port bind(const BindArgs& args) final;
   bool next(Unit& unit) override;
   bool ready() noexcept override;
@@ -246,6 +247,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
 
   Settings settings_;
   const std::unique_ptr<Producer> producer_;
+  const std::unique_ptr<NameSource> own_names_;
   NameSource* names_ = nullptr;
   std::vector<std::shared_ptr<const FileEntry>> files_;
   std::unique_ptr<OpenFiles> open_files_;

@@ -71,14 +71,25 @@ class FileSource::Producer final : public Transform {
   const FileSource& format_;
 };
 
-FileSource::FileSource(const Settings& settings)
-    : settings_(settings), producer_(std::make_unique<Producer>(*this)), units_(std::make_unique<FileUnits>(*this)) {}
+FileSource::FileSource(const Settings& settings, std::unique_ptr<NameSource> own_names)
+    : settings_(settings),
+      producer_(std::make_unique<Producer>(*this)),
+      own_names_(std::move(own_names)),
+      units_(std::make_unique<FileUnits>(*this)) {}
 
 FileSource::~FileSource() = default;
 
+std::vector<PortType> FileSource::inputs() const {
+  return own_names_ ? std::vector<PortType>() : std::vector{PortType::names};
+}
+
 Port FileSource::bind(const BindArgs& args) {
   source_ = args.source_index;
-  names_ = args.names;
+  names_ = own_names_ ? own_names_.get() : args.names;
+  if (own_names_) {
+    own_names_->set_origin(origin());
+    own_names_->bind(args);
+  }
   files_ = attributed(*names_, &NameSource::files);
   open_files_ = std::make_unique<OpenFiles>(*args.files);
   if (settings_.readers > 1 && has_streams()) {

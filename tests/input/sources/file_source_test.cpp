@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "millrace/input/sources/file_units.h"
 #include "tests/input/op_testing.h"
 
@@ -17,6 +20,8 @@ using testing_support::MemoryFiles;
 class Pieces : public FileSource {
  public:
   explicit Pieces(uint64_t unit_bytes = 4, int64_t readers = 1) : FileSource({unit_bytes, readers}) {}
+  // Names its files itself.
+  explicit Pieces(std::unique_ptr<NameSource> names) : FileSource({.unit_bytes = 4}, std::move(names)) {}
   Port open(const BindArgs& args) override {
     opened = cat(args.name, " of ", files().size());
     return {.type = PortType::text};
@@ -169,6 +174,44 @@ TEST_F(FileSourceTest, RefusesPlacesThatDoNotExist) {
   EXPECT_EQ(unit_of(1, 3), "b: the saved state holds a row at byte 1, of 3 bytes, but the file has 3");
   EXPECT_NE(unit_of(4, 0), "no error");
   EXPECT_NE(unit_of(UINT64_MAX, 2), "no error");
+}
+
+TEST_F(FileSourceTest, MayNameItsFilesItself) {
+  files_.files = {{"a", "12345"}, {"b", "1"}};
+  const Spec options = Spec::map().set("files", list_of({"a", "b"})).set("epochs", 1);
+  const auto make = [&](uint64_t seed) {
+    auto source = std::make_unique<Pieces>(make_op<NameSource>("filename_queue", options));
+    EXPECT_TRUE(source->inputs().empty()) << "the graph begins with it";
+    BindArgs args;
+    args.files = &files_;
+    args.name = "pieces";
+    args.seed = seed;
+    args.source_index = 7;
+    EXPECT_EQ(source->bind(args).type, PortType::text);
+    EXPECT_EQ(source->opened, "pieces of 2");
+    return source;
+  };
+  BindArgs args;
+  args.files = &files_;
+  args.name = "pieces";
+  std::string orders, expected;
+  for (args.seed = 1; args.seed < 9; ++args.seed) {
+    Unit unit;
+    ASSERT_TRUE(make(args.seed)->next(unit));
+    EXPECT_EQ(unit.source, 7u);
+    orders += unit.file->path;
+    const auto names = make_op<NameSource>("filename_queue", options);
+    names->bind(args);
+    ASSERT_TRUE(names->next(unit));
+    expected += unit.file->path;
+  }
+  EXPECT_EQ(orders, expected) << "by the op's name, as a filename_queue of that name";
+  EXPECT_NE(orders.find('a'), orders.npos);
+  EXPECT_NE(orders.find('b'), orders.npos);
+  State state;
+  make(1)->save(state);
+  make(2)->check(state);
+  EXPECT_EQ(state.text("files"), std::string("a\0b\0", 4));
 }
 
 TEST_F(FileSourceTest, ItsProducerReadsAsTheFormatDoes) {
