@@ -191,6 +191,9 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   // and gives its line. The default cuts at multiples of unit_bytes. Not called for a pipe. Constant; any thread may
   // call it.
   virtual bool cut(Unit& unit) const;
+  // Where the offsets in a file end: units, rows and saved states count up to it. The default is the file's size, so
+  // offsets are bytes. A format may count rows instead. Asked after open().
+  virtual uint64_t end_of(const FileEntry& file) const { return file.size; }
   // Turns chunk.unit into what open() said. The rules of Transform::apply() hold.
   virtual void read(Chunk& chunk) const = 0;
 

@@ -155,7 +155,7 @@ void ReaderStream::read_ahead() {
   while (!idle_.empty() && !names_ended_) {
     Unit file;
     try {
-      names_ended_ = !next_file(names_, file);
+      names_ended_ = !next_file(format_, file);
     } catch (...) {
       // The files before the failure are read first.
       names_failure_ = as_error(std::current_exception(), name_, source_.origin().place);
@@ -240,7 +240,7 @@ uint32_t ReaderStream::restore_position(const State& state) {
   for (size_t i = 0; i < count; ++i) {
     const uint64_t* saved = &places[i * kOfPlace];
     const Position at = {pass_, static_cast<uint32_t>(saved[0]), saved[1], saved[2]};
-    places_.push_back(open_idle(file_at(names_, at), at, saved[3]));
+    places_.push_back(open_idle(file_at(format_, at), at, saved[3]));
   }
   names_taken_ = static_cast<uint32_t>(position[1]);
   attributed(names_, [&] { names_.seek({.pass = pass_, .file_ordinal = names_taken_}); });

@@ -10,23 +10,24 @@
 
 namespace millrace {
 
-bool next_file(NameSource& names, Unit& file) {
+bool next_file(const FileSource& format, Unit& file) {
+  NameSource& names = format.names();
   return attributed(names, [&] {
     if (!names.next(file)) return false;
-    not_null(file.file.get(), "the file of a unit of next()");
+    file.end = format.end_of(*not_null(file.file.get(), "the file of a unit of next()"));
     return true;
   });
 }
 
-Unit file_at(NameSource& names, const Position& position) {
-  attributed(names, [&] { names.seek(position); });
+Unit file_at(const FileSource& format, const Position& position) {
+  attributed(format.names(), [&] { format.names().seek(position); });
   Unit file;
-  if (!next_file(names, file) || file.pass != position.pass || file.file_ordinal != position.file_ordinal) {
+  if (!next_file(format, file) || file.pass != position.pass || file.file_ordinal != position.file_ordinal) {
     throw DataError(cat("the saved state is in file ", position.file_ordinal, " of pass ", position.pass,
                         ", which does not exist"));
   }
   if (position.offset <= file.end) return file;
-  throw DataError(cat("the saved state is at byte ", position.offset, ", but the file has ", file.end),
+  throw DataError(cat("the saved state is at offset ", position.offset, ", but the file ends at ", file.end),
                   {file.file->path});
 }
 
@@ -116,7 +117,7 @@ bool FileSource::cut(Unit& unit) const {
 // Goes on with the next file; false at the end of the data.
 bool FileSource::start_file() {
   Unit file;
-  if (!next_file(*names_, file)) return false;
+  if (!next_file(*this, file)) return false;
   file.source = source_;
   units_->start(file);
   return true;
@@ -165,16 +166,17 @@ void FileSource::rewind(uint32_t run) {
 }
 
 void FileSource::seek(const Position& position) {
-  Unit file = file_at(*names_, position);
+  Unit file = file_at(*this, position);
   file.source = source_;
   units_->start(file, position);
 }
 
 Unit FileSource::unit_of(const RowId& id) const {
   Unit unit = attributed(*names_, [&] { return names_->unit_of(id); });
+  unit.end = end_of(*unit.file);
   if (id.offset > unit.end || id.length > unit.end - id.offset) {
-    throw DataError(cat("the saved state holds a row at byte ", id.offset, ", of ", id.length,
-                        " bytes, but the file has ", unit.end),
+    throw DataError(cat("the saved state holds a row at offset ", id.offset, ", of length ", id.length,
+                        ", but the file ends at ", unit.end),
                     {unit.file->path});
   }
   unit.source = source_;

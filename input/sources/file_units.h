@@ -9,12 +9,12 @@
 
 namespace millrace {
 
-// The next file of `names`, or false after the last.
-bool next_file(NameSource& names, Unit& file);
+// The next file of the format's names, as a unit of the whole; false after the last.
+bool next_file(const FileSource& format, Unit& file);
 
-// The file that a saved position is in, as a unit of the whole; `names` goes on after it. Throws DataError if the names
-// have no such file, or if the file has no such byte.
-Unit file_at(NameSource& names, const Position& position);
+// The file that a saved position is in, as a unit of the whole; the names go on after it. Throws DataError if the names
+// have no such file, or if the file has no such offset.
+Unit file_at(const FileSource& format, const Position& position);
 
 class MILLRACE_EXPORT FileUnits final : public Units {
  public:

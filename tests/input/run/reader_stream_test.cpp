@@ -333,7 +333,7 @@ TEST_F(ReaderStreamTest, RefusesStatesOfOtherReadersAndPlaces) {
   EXPECT_EQ(changed("position", {0, 2, 1}), "no error");
   EXPECT_EQ(changed("places", {0, 2, 2, 0, 2, 0, 1, 0}),
             "the saved state is in file 2 of pass 0, which does not exist");
-  EXPECT_EQ(changed("places", {0, 2, 2, 0, 0, 7, 1, 0}), "a: the saved state is at byte 7, but the file has 6");
+  EXPECT_EQ(changed("places", {0, 2, 2, 0, 0, 7, 1, 0}), "a: the saved state is at offset 7, but the file ends at 6");
   // Records that are not what they were: the left out one is a row now.
   State other = state;
   other.scope("ops").scope("csv_reader").set("places", {0, 2, 2, 1, 1, 4, 2, 0});

@@ -43,6 +43,12 @@ class Pairs final : public Pieces {
   }
 };
 
+// Counts records of two bytes each.
+class Records final : public Pieces {
+ public:
+  uint64_t end_of(const FileEntry& file) const override { return file.size / 2; }
+};
+
 Unit whole_file(uint64_t size) {
   Unit unit;
   unit.file = std::make_shared<FileEntry>(FileEntry{"a.csv", 0, size});
@@ -161,7 +167,7 @@ TEST_F(FileSourceTest, RefusesPlacesThatDoNotExist) {
   bind(source, {"a", "b"});
   const auto seek = [&](const Position& position) { return error_of([&] { source.seek(position); }); };
   EXPECT_EQ(seek({.file_ordinal = 1, .offset = 3}), "no error");
-  EXPECT_EQ(seek({.file_ordinal = 1, .offset = 4}), "b: the saved state is at byte 4, but the file has 3");
+  EXPECT_EQ(seek({.file_ordinal = 1, .offset = 4}), "b: the saved state is at offset 4, but the file ends at 3");
   EXPECT_EQ(seek({.file_ordinal = 2}), "the saved state is in file 2 of pass 0, which does not exist");
   EXPECT_EQ(seek({.file_ordinal = 0, .offset = 0, .line = 0}), "no error");
   Unit unit;
@@ -171,7 +177,7 @@ TEST_F(FileSourceTest, RefusesPlacesThatDoNotExist) {
     return error_of([&] { source.unit_of({.file = 1, .length = length, .offset = offset}); });
   };
   EXPECT_EQ(unit_of(1, 2), "no error");
-  EXPECT_EQ(unit_of(1, 3), "b: the saved state holds a row at byte 1, of 3 bytes, but the file has 3");
+  EXPECT_EQ(unit_of(1, 3), "b: the saved state holds a row at offset 1, of length 3, but the file ends at 3");
   EXPECT_NE(unit_of(4, 0), "no error");
   EXPECT_NE(unit_of(UINT64_MAX, 2), "no error");
 }
@@ -212,6 +218,20 @@ TEST_F(FileSourceTest, MayNameItsFilesItself) {
   make(1)->save(state);
   make(2)->check(state);
   EXPECT_EQ(state.text("files"), std::string("a\0b\0", 4));
+}
+
+TEST_F(FileSourceTest, OffsetsCountWhatTheFormatCounts) {
+  files_.files = {{"a", "1122334455"}, {"b", "11"}};
+  epochs_ = 1;
+  Records source;
+  bind(source, {"a", "b"});
+  EXPECT_EQ(units(source), (std::vector<std::string>{"0-4 line 1", "4-5", "0-1 line 1"}));
+  source.seek({.offset = 5, .line = 6});
+  EXPECT_EQ(units(source), (std::vector<std::string>{"0-1 line 1"}));
+  EXPECT_EQ(error_of([&] { source.seek({.offset = 6}); }), "a: the saved state is at offset 6, but the file ends at 5");
+  EXPECT_EQ(source.unit_of({.length = 1, .offset = 4, .line = 5}).end, 5u);
+  EXPECT_EQ(error_of([&] { source.unit_of({.length = 1, .offset = 5}); }),
+            "a: the saved state holds a row at offset 5, of length 1, but the file ends at 5");
 }
 
 TEST_F(FileSourceTest, ItsProducerReadsAsTheFormatDoes) {
