@@ -44,28 +44,29 @@ void RecordSource::check_size(const FileEntry& file) const {
                       "write the data to a file first");
   }
   const uint64_t header = format_.header_bytes, record = format_.record_bytes;
-  const std::string expected = cat("expected ", header == 0 ? "" : cat("a header of ", byte_count(header), " and "),
-                                   "records of ", byte_count(record), ", got ");
-  if (file.size < header) throw DataError(cat(expected, "a file of ", byte_count(file.size)), {file.path});
+  const std::string expected =
+      cat("expected ", header == 0 ? "" : cat("a header of ", byte_count(header), " and "), "records of ",
+          byte_count(record), ", got a file of ", byte_count(file.size));
+  if (file.size < header) throw DataError(expected, {file.path});
   const uint64_t records = (file.size - header) / record, rest = (file.size - header) % record;
   if (rest == 0) return;
-  throw DataError(cat(expected, count_of(static_cast<int64_t>(records), "record"), " and ", rest, " of the ", record,
-                      " bytes of another"),
+  throw DataError(cat(expected, ": ", count_of(static_cast<int64_t>(records), "record"), " and ", rest, " of the ",
+                      record, " bytes of another"),
                   {file.path, static_cast<int64_t>(records + 1)});
 }
 
 bool RecordSource::cut(Unit& unit) const {
-  const uint64_t end = unit.end;
-  unit.begin = std::max(unit.begin, format_.header_bytes);
-  unit.end = std::min(end, unit.begin + unit_bytes());
+  const uint64_t end = unit.end, first = std::max(unit.begin, format_.header_bytes);
+  unit.end = std::min(end, first + unit_bytes());
   unit.exact = true;
-  unit.line = line_at(unit.begin);
+  unit.line = line_at(first);
   return unit.end < end;
 }
 
 void RecordSource::read(Chunk& chunk) const {
   const Unit& unit = chunk.unit;
-  const uint64_t bytes = unit.end - unit.begin;
+  // The first unit of a file begins with the header.
+  const uint64_t begin = std::max(unit.begin, format_.header_bytes), bytes = unit.end - begin;
   const auto count = static_cast<int64_t>(bytes / format_.record_bytes);
   chunk.rows.configure(rows_, std::max<int64_t>(count, 1));
   if (count == 0) return;
@@ -73,17 +74,17 @@ void RecordSource::read(Chunk& chunk) const {
   records.resize(bytes);
   {
     const ReadingTurn turn;
-    const size_t got = open_file(*unit.file).file->read(unit.begin, records.data(), bytes);
-    if (got < bytes) throw_shrunk(*unit.file, unit.begin + got);
+    const size_t got = open_file(*unit.file).file->read(begin, records.data(), bytes);
+    if (got < bytes) throw_shrunk(*unit.file, begin + got);
   }
   for (int64_t row = 0; row < count; ++row) {
     chunk.rows.resize(row + 1);
-    const uint64_t at = static_cast<uint64_t>(row) * format_.record_bytes, line = line_at(unit.begin + at);
+    const uint64_t at = static_cast<uint64_t>(row) * format_.record_bytes, line = line_at(begin + at);
     chunk.rows.id(row) = {.source = unit.source,
                           .pass = unit.pass,
                           .file = unit.file->index,
                           .length = static_cast<uint32_t>(format_.record_bytes),
-                          .offset = unit.begin + at,
+                          .offset = begin + at,
                           .line = line,
                           .next_line = line + 1};
     try {

@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
@@ -89,6 +91,20 @@ TEST(RecordSource, GivesEveryRecordWithItsPlace) {
   }
 }
 
+TEST(RecordSource, KnowsHowMuchOfFilesWithHeadersHasPassed) {
+  const TempFolder folder;
+  folder.write("a.bin", records(0, 3));
+  folder.write("b.bin", records(7, 3));
+  Pipeline pipeline(graph(folder, "checked", "batch: {batch_size: 1}"), {});
+  RowBlock slot = pipeline.make_slot();
+  std::vector<double> shares;
+  while (pipeline.next(slot) > 0) shares.push_back(pipeline.share().value_or(-1) * 18);
+  ASSERT_EQ(shares.size(), 6u);
+  for (const auto& [row, bytes] : {std::pair(0, 5), {1, 7}, {2, 9}, {3, 14}, {4, 16}, {5, 18}}) {
+    EXPECT_NEAR(shares[static_cast<size_t>(row)], bytes, 1e-9) << "row " << row;
+  }
+}
+
 TEST(RecordSource, GoesOnFromEveryState) {
   const TempFolder folder;
   folder.write("a.bin", records(0, 50));
@@ -127,13 +143,14 @@ TEST(RecordSource, RefusesFilesThatAreNoWholeRecords) {
   EXPECT_EQ(
       error_of([&] { graph(folder, "checked", kBatch); }),
       cat(path,
-          ":4: expected a header of 3 bytes and records of 2 bytes, got 3 records and 1 of the 2 bytes of another"));
+          ":4: expected a header of 3 bytes and records of 2 bytes, got a file of 10 bytes: 3 records and 1 of the 2 "
+          "bytes of another"));
   folder.write("a.bin", "ab");
   EXPECT_EQ(error_of([&] { graph(folder, "checked", kBatch); }),
             cat(path, ": expected a header of 3 bytes and records of 2 bytes, got a file of 2 bytes"));
   folder.write("a.bin", "abc");
   EXPECT_EQ(error_of([&] { graph(folder, "checked: {header_bytes: 0}", kBatch); }),
-            cat(path, ":2: expected records of 2 bytes, got 1 record and 1 of the 2 bytes of another"));
+            cat(path, ":2: expected records of 2 bytes, got a file of 3 bytes: 1 record and 1 of the 2 bytes of another"));
 }
 
 class OfLength final : public RecordSource {
