@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "decode_libsvm.h"
-#include "record_reader.h"
+#include "measurement_reader.h"
 
 constexpr auto kRecords = R"(
 input:
   - filename_queue: {files: "points-*.bin", epochs: 20}
-  - record_reader: {header_bytes: 4, fields: {label: {type: uint8}, features: {type: float32, values: 2}}}
+  - measurement_reader: {header_bytes: 4, fields: {label: {type: uint8}, features: {type: float32, values: 2}}}
   - shuffle_batch: {batch_size: 50, capacity: 1000, min_after_dequeue: 500}
 )";
 
@@ -77,7 +77,7 @@ int main() {
     write_points("points-1", 2);
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
-    catalog.add_op<RecordReader>("record_reader");
+    catalog.add_op<MeasurementReader>("measurement_reader");
     catalog.add_op<DecodeLibsvm>("decode_libsvm");
     for (const char* input : {kRecords, kLines}) {
       check(input, catalog);

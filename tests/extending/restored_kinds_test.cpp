@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "examples/custom_input_op/decode_libsvm.h"
-#include "examples/custom_input_op/record_reader.h"
+#include "examples/custom_input_op/measurement_reader.h"
 #include "examples/custom_layer/center.h"
 #include "examples/custom_layer/gate.h"
 #include "examples/custom_layer/layers.h"
@@ -39,7 +39,7 @@ Catalog with_all() {
   catalog.add_layer<PreluLayer>("prelu");
   catalog.add_layer<CenterLayer>("center");
   catalog.add_layer<GateLayer>("gate");
-  catalog.add_op<RecordReader>("record_reader");
+  catalog.add_op<MeasurementReader>("measurement_reader");
   catalog.add_op<DecodeLibsvm>("decode_libsvm");
   return catalog;
 }
@@ -62,7 +62,7 @@ TEST(RestoredKinds, OpsGoOn) {
   for (const std::string& list :
        {cat("[{synthetic: {features: 2, rows: 90}}, {clamp: {field: features}}, {every: {rows: 3}}, ", batches),
         cat(queue, quote(folder.write("0.bin", records), 4096),
-            "}}, {record_reader: {fields: {features: {type: uint8}, label: {type: uint8}}, chunk_bytes: 9}}, ",
+            "}}, {measurement_reader: {fields: {features: {type: uint8}, label: {type: uint8}}, chunk_bytes: 9}}, ",
             batches),
         cat(queue, quote(folder.write("0.svm", lines), 4096),
             "}}, {csv_reader: {quote: none, chunk_bytes: 30}}, {decode_libsvm: {features: 3}}, ", batches)}) {
