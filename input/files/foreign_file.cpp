@@ -46,9 +46,7 @@ constexpr Signature kSignatures[] = {
      "write it as CSV first: pandas.read_feather(FILE).to_csv(\"data.csv\", index=False)"},
     {"Obj\x01", "is in the Avro format", "write it as CSV first"},
     {"\x89HDF", "is in the HDF5 format", "write it as CSV first"},
-    {"\x93NUMPY", "is a NumPy array",
-     "write it as CSV first: a = numpy.load(FILE); numpy.savetxt(\"data.csv\", a.reshape(len(a), -1), "
-     "delimiter=\",\")"},
+    {"\x93NUMPY", "is a NumPy array", "read it by the op npy_reader: {fields: {features: FILE}}"},
     {"\x80\x02", "is a Python pickle", kFromPickle},
     {"\x80\x03", "is a Python pickle", kFromPickle},
     {"\x80\x04", "is a Python pickle", kFromPickle},
@@ -97,9 +95,7 @@ ForeignFile zipped(std::string_view start, bool from_pipe) {
   }
   if (name.ends_with(".npy")) {
     return {"is an archive of NumPy arrays (.npz)",
-            "write them as CSV first: a = numpy.load(FILE)[NAME]; numpy.savetxt(\"data.csv\", a.reshape(len(a), -1), "
-            "delimiter=\",\")",
-            true};
+            "read it by the op npz_reader: {fields: {features: NAME}}, with the names of its arrays", true};
   }
   if (name == "[Content_Types].xml" || name.starts_with("_rels/") || name.starts_with("xl/") || name == "mimetype") {
     return {"is a workbook (.xlsx, .ods)", std::string(kFromWorkbook), true};
@@ -141,11 +137,8 @@ std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe) 
     return ForeignFile{"is a model file", "trainer evaluate and trainer predict use it, by --model", true};
   }
   if (is_idx(start)) {
-    return ForeignFile{
-        "is in the IDX format, as MNIST is",
-        "write it as CSV first: a = numpy.fromfile(LABELS, \"u1\", offset=8); numpy.savetxt(\"data.csv\", "
-        "numpy.c_[a, numpy.fromfile(IMAGES, \"u1\", offset=16).reshape(len(a), -1)], \"%d\", \",\")",
-        true};
+    return ForeignFile{"is in the IDX format, as MNIST is",
+                       "read it by the op idx_reader: {fields: {features: IMAGES, label: LABELS}}", true};
   }
   if (const size_t zero = start.find('\0'); zero < 2 && every_other_is_zero(start.substr(zero))) {
     return ForeignFile{"has NUL bytes, as UTF-16 has",

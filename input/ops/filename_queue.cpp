@@ -39,7 +39,7 @@ class FilenameQueue final : public FileNames {
 
   explicit FilenameQueue(const Options& options)
       : FileNames({.match = [patterns = options.files, place = options.files_place](
-                                FileSystem& system) { return match_files(patterns, place, system); },
+                                FileSystem& file_system) { return match_files(patterns, place, file_system); },
                    .place = options.files_place},
                   options) {}
 };

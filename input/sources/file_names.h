@@ -37,7 +37,7 @@ struct FileNamesOptions {
 
 // Which files there are.
 struct NamedFiles {
-  // Called once, in FileNames::bind(). An IoError becomes a MissingError.
+  // Gives at least one file. Called once, in FileNames::bind(). An IoError becomes a MissingError.
   std::function<std::vector<MatchedFile>(FileSystem&)> match;
   Place place = {};  // of the key that names the files
   // For formats whose rows lie in several files at once: `match` gives so many lists of equal length, one after

@@ -21,9 +21,9 @@ using testing::Page;
 using testing::read_page;
 using testing::Section;
 
-const std::vector<std::string> kPages = {"architecture.md", "checkpoints.md", "config.md", "design.md",
-                                         "embedding.md",    "extending.md",   "init.md",   "input_graph.md",
-                                         "json.md",         "migrating.md"};
+const std::vector<std::string> kPages = {"architecture.md", "checkpoints.md", "config.md",   "design.md",
+                                         "embedding.md",    "extending.md",   "formats.md",  "init.md",
+                                         "input_graph.md",  "json.md",        "migrating.md"};
 
 Page page(const std::string& name) { return read_page(test::source_dir() + "/docs/" + name); }
 
@@ -51,10 +51,10 @@ bool has_examples(const Section& section) {
                      [](const Block& block) { return block.kind == "console"; });
 }
 
-// Of the page whose sections stand for themselves: one test for each section that has any.
-std::vector<Section> sections_with_examples() {
+// Of a page whose sections stand for themselves: one test for each section that has any.
+std::vector<Section> sections_with_examples(const std::string& name) {
   std::vector<Section> out;
-  for (Section& section : page("input_graph.md").sections) {
+  for (Section& section : page(name).sections) {
     if (has_examples(section)) out.push_back(std::move(section));
   }
   return out;
@@ -82,13 +82,17 @@ TEST_P(DocumentedExamples, PrintWhatThePageSays) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InputGraph, DocumentedExamples, ::testing::ValuesIn(sections_with_examples()),
-                         [](const auto& tested) {
-                           std::string name = tested.param.anchor;
-                           std::replace_if(
-                               name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+std::string test_name(const ::testing::TestParamInfo<Section>& tested) {
+  std::string name = tested.param.anchor;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(InputGraph, DocumentedExamples, ::testing::ValuesIn(sections_with_examples("input_graph.md")),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Formats, DocumentedExamples, ::testing::ValuesIn(sections_with_examples("formats.md")),
+                         test_name);
 
 // Pages whose examples follow one another, each in one folder.
 TEST_F(DocumentedPage, PrintsWhatThePageSays) {
@@ -108,7 +112,7 @@ TEST_F(DocumentedPage, PrintsWhatThePageSays) {
 // In an example that is run: each op as an item of a list `input`.
 TEST(DocsTest, EveryOpHasAnExample) {
   std::string graphs;
-  for (const Section& section : sections_with_examples()) {
+  for (const Section& section : sections_with_examples("input_graph.md")) {
     for (const Block& block : section.blocks) {
       if (block.kind == "yaml" && !block.file.empty()) graphs += block.text();
     }

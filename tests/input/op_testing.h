@@ -207,7 +207,7 @@ inline std::string row_text(const RowBlock& rows, int64_t row) {
       case DType::f64: append(rows.numbers<double>(field, row)); break;
       case DType::i32: append(rows.numbers<int32_t>(field, row)); break;
       case DType::i64: append(rows.numbers<int64_t>(field, row)); break;
-      case DType::u8: break;
+      case DType::u8: append(rows.numbers<uint8_t>(field, row)); break;
     }
   }
   return out;

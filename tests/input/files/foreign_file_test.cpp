@@ -34,26 +34,25 @@ TEST(ForeignFile, ArchivesAreToldByTheirFirstMember) {
   EXPECT_NE(hint(zip_of("train.csv")).find("unzip -p FILE | trainer .. with files: \"-\" or --data -"),
             std::string::npos);
   EXPECT_EQ(hint(zip_of("images.npy")),
-            "the file is an archive of NumPy arrays (.npz): write them as CSV first: a = numpy.load(FILE)[NAME]; "
-            "numpy.savetxt(\"data.csv\", a.reshape(len(a), -1), delimiter=\",\")");
+            "the file is an archive of NumPy arrays (.npz): read it by the op npz_reader: {fields: {features: NAME}}, "
+            "with the names of its arrays");
   for (const char* name : {"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml", "mimetype"}) {
     EXPECT_EQ(hint(zip_of(name)), "the file is a workbook (.xlsx, .ods): save a sheet of it as CSV first") << name;
   }
   EXPECT_TRUE(hint("PK\x03\x04").starts_with("the file is a zip archive"));
 }
 
-TEST(ForeignFile, WhatHoldsDataIsWrittenAsCsv) {
-  EXPECT_EQ(hint("\0\0\x08\x03\0\0\xea\x60\0\0\0\x1c"sv),
-            "the file is in the IDX format, as MNIST is: write it as CSV first: a = numpy.fromfile(LABELS, \"u1\", "
-            "offset=8); numpy.savetxt(\"data.csv\", numpy.c_[a, numpy.fromfile(IMAGES, \"u1\", "
-            "offset=16).reshape(len(a), -1)], \"%d\", \",\")");
+TEST(ForeignFile, WhatHoldsDataIsReadByItsOpOrWrittenAsCsv) {
+  EXPECT_EQ(
+      hint("\0\0\x08\x03\0\0\xea\x60\0\0\0\x1c"sv),
+      "the file is in the IDX format, as MNIST is: read it by the op idx_reader: {fields: {features: IMAGES, label: "
+      "LABELS}}");
   EXPECT_TRUE(hint("\0\0\x08\x01\0"sv).starts_with("the file is in the IDX format"));
   EXPECT_EQ(hint("PAR1\x15\x04"),
             "the file is in the Parquet format: write it as CSV first: pandas.read_parquet(FILE).to_csv(\"data.csv\", "
             "index=False)");
   EXPECT_EQ(hint("\x93NUMPY\x01"),
-            "the file is a NumPy array: write it as CSV first: a = numpy.load(FILE); numpy.savetxt(\"data.csv\", "
-            "a.reshape(len(a), -1), delimiter=\",\")");
+            "the file is a NumPy array: read it by the op npy_reader: {fields: {features: FILE}}");
   EXPECT_TRUE(hint("\x80\x04\x95").starts_with("the file is a Python pickle: write it as CSV first"));
   EXPECT_TRUE(hint("\xd0\xcf\x11\xe0\xa1").starts_with("the file is a workbook (.xls)"));
 }

@@ -1,0 +1,207 @@
+#include "millrace/input/arrays/array_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/files/open_files.h"
+
+namespace millrace {
+
+namespace {
+
+// Memory of a task: rows as the file has them, and what was read of an array in columns.
+struct ArrayScratch {
+  std::vector<std::byte> rows, piece;
+};
+
+std::string rows_text(uint64_t rows) { return count_of(static_cast<int64_t>(rows), "row"); }
+
+}  // namespace
+
+std::vector<std::string> names_of_fields(const Spec& fields, std::string_view example) {
+  if (!fields.is_map()) throw fields.error(cat("expected a map of fields, got ", fields.describe()), example);
+  if (fields.size() == 0) throw fields.error("expected at least one field", example);
+  std::vector<std::string> out;
+  for (const auto& [name, value] : fields.entries()) out.push_back(name);
+  return out;
+}
+
+void declare_chunk_bytes(OptionReader& o, int64_t& chunk_bytes) {
+  o.optional("chunk_bytes", chunk_bytes, {.min = 1, .max = 1 << 30}, "bytes that one task reads");
+  o.only_speed("chunk_bytes");
+  o.used_as("chunk_bytes", OptionUse::chunk_bytes);
+}
+
+ArraySource::ArraySource(ArraySourceArgs args)
+    : FileSource({.unit_bytes = args.chunk_bytes}, std::move(args.own_names)),
+      fields_(std::move(args.fields)),
+      lists_(args.lists) {}
+
+Port ArraySource::open(const BindArgs&) {
+  entries_ = files();
+  for (const auto& file : entries_) {
+    if (!file->stream) continue;
+    throw ConfigError("arrays cannot be read from a pipe", {file->path}, "write the data to a file first");
+  }
+  for (size_t file = 0; file < named(); ++file) {
+    try {
+      add(file, arrays_of(file));
+    } catch (Error& error) {
+      error.set_place({entries_[file]->path});
+      throw;
+    }
+  }
+  if (all_rows_ == 0) throw DataError("the array has no rows", {entries_.front()->path});
+  return {.type = PortType::rows, .rows = *rows_};
+}
+
+StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, const ArrayPlace& place_of_array,
+                                      ReadHeader read_header) const {
+  StoredArray out{.file = std::move(file)};
+  const auto& [packing, begin, end] = place_of_array;
+  const auto opened = [this, entry = out.file] { return open_file(*entry).file; };
+  try {
+    if (packing == Packing::none) {
+      out.layout = read_header({*opened(), begin, end - begin});
+      out.begin = begin + out.layout.begin;
+    } else {
+      out.unpacked = unpack({.open = opened, .path = out.file->path, .packing = packing, .begin = begin, .end = end});
+      out.layout = read_header({*out.unpacked, 0, out.unpacked->size()});
+      out.begin = out.layout.begin;
+    }
+  } catch (Error& error) {
+    error.set_place({out.file->path});
+    throw;
+  }
+  return out;
+}
+
+// Keeps the arrays of one file, if they fit to one another and to those before them.
+void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
+  RowSpec rows;
+  uint64_t row_bytes = 0;
+  for (size_t field = 0; field < fields_.size(); ++field) {
+    const ArrayLayout &layout = arrays[field].layout, &first = arrays[0].layout;
+    if (layout.rows != first.rows) {
+      throw DataError(cat("the array of ", fields_[0], " has ", rows_text(first.rows), ", the array of ",
+                          fields_[field], " has ", rows_text(layout.rows),
+                          arrays[field].file == arrays[0].file ? "" : cat(" in ", arrays[field].file->path)));
+    }
+    rows.fields.push_back({.name = fields_[field], .dtype = layout.numbers.dtype(), .shape = layout.row});
+    row_bytes += layout.row_bytes();
+    if (rows_ != nullptr && rows.fields.back() != rows_->fields[field]) {
+      throw DataError(cat("the field ", fields_[field], " is ", rows.fields.back().type_text(), " here, and ",
+                          rows_->fields[field].type_text(), " in ", array(0, field).file->path),
+                      {arrays[field].file->path});
+    }
+  }
+  if (rows_ == nullptr) rows_ = std::make_shared<const RowSpec>(std::move(rows));
+  // Files may hold the same field in types of other sizes.
+  const uint64_t rows_of_a_unit = std::max<uint64_t>(unit_bytes() / row_bytes, 1);
+  unit_rows_ = file == 0 ? rows_of_a_unit : std::min(unit_rows_, rows_of_a_unit);
+  all_rows_ += arrays[0].layout.rows;
+  named_bytes_ += entries_[file]->size;
+  arrays_.insert(arrays_.end(), std::move_iterator(arrays.begin()), std::move_iterator(arrays.end()));
+}
+
+bool ArraySource::cut(Unit& unit) const {
+  const uint64_t end = unit.end;
+  unit.end = std::min(end, unit.begin + unit_rows_);
+  unit.exact = true;
+  unit.line = unit.begin + 1;
+  return unit.end < end;
+}
+
+void ArraySource::read(Chunk& chunk) const {
+  const Unit& unit = chunk.unit;
+  const auto count = static_cast<int64_t>(unit.end - unit.begin);
+  chunk.rows.configure(rows_, std::max<int64_t>(count, 1));
+  if (count == 0) return;
+  chunk.rows.resize(count);
+  for (size_t field = 0; field < fields_.size(); ++field) read_field(field, chunk);
+  for (int64_t row = 0; row < count; ++row) {
+    const uint64_t number = unit.begin + static_cast<uint64_t>(row);
+    chunk.rows.id(row) = {.source = unit.source,
+                          .pass = unit.pass,
+                          .file = unit.file->index,
+                          .length = 1,
+                          .offset = number,
+                          .line = number + 1,
+                          .next_line = number + 2};
+  }
+}
+
+void ArraySource::read_field(size_t field, Chunk& chunk) const {
+  const Unit& unit = chunk.unit;
+  const StoredArray& from = array(unit.file->index, field);
+  const ArrayLayout& layout = from.layout;
+  const auto row_bytes = static_cast<size_t>(layout.row_bytes());
+  const int64_t count = chunk.rows.size();
+  const size_t bytes = static_cast<size_t>(count) * row_bytes;
+  std::byte* const to = chunk.rows.at(field, 0);
+  const bool as_it_is =
+      layout.numbers.is_plain() && !layout.by_columns && rows_->fields[field].row_bytes() == row_bytes;
+  if (as_it_is) return read_bytes(from, from.begin + unit.begin * row_bytes, to, bytes);
+  auto& scratch = chunk.work().get<ArrayScratch>(this);
+  if (scratch.rows.size() < bytes) scratch.rows.resize(bytes);
+  if (layout.by_columns) {
+    gather(from, unit, scratch.rows.data(), scratch.piece);
+  } else {
+    read_bytes(from, from.begin + unit.begin * row_bytes, scratch.rows.data(), bytes);
+  }
+  const auto columns = static_cast<size_t>(layout.row.elements());
+  for (int64_t row = 0; row < count; ++row) {
+    layout.numbers.read(scratch.rows.data() + static_cast<size_t>(row) * row_bytes, columns, chunk.rows.at(field, row));
+  }
+}
+
+void ArraySource::read_bytes(const StoredArray& from, uint64_t offset, std::byte* to, size_t bytes) const {
+  const ReadingTurn turn;
+  const std::shared_ptr<const File> file = from.unpacked ? from.unpacked : open_file(*from.file).file;
+  const size_t got = file->read(offset, to, bytes);
+  if (got < bytes) throw_shrunk(*from.file, offset + got);
+}
+
+// Of an array in columns: reads the unit's part of each column, and puts its numbers into rows.
+void ArraySource::gather(const StoredArray& from, const Unit& unit, std::byte* rows,
+                         std::vector<std::byte>& piece) const {
+  const ArrayLayout& layout = from.layout;
+  const size_t number = layout.numbers.bytes();
+  const auto row_bytes = static_cast<size_t>(layout.row_bytes()), count = static_cast<size_t>(unit.end - unit.begin);
+  piece.resize(count * number);
+  for (int64_t column = 0; column < layout.row.elements(); ++column) {
+    // The first axis of a row varies fastest among the columns, and the last one inside a row.
+    int64_t at = 0, rest = column;
+    for (int axis = 0; axis < layout.row.rank(); ++axis) {
+      at = at * layout.row[axis] + rest % layout.row[axis];
+      rest /= layout.row[axis];
+    }
+    const uint64_t first = static_cast<uint64_t>(column) * layout.rows + unit.begin;
+    read_bytes(from, from.begin + first * number, piece.data(), piece.size());
+    std::byte* to = rows + static_cast<size_t>(at) * number;
+    for (size_t row = 0; row < count; ++row, to += row_bytes) std::memcpy(to, &piece[row * number], number);
+  }
+}
+
+ChunkBound ArraySource::chunk_bound() const {
+  uint64_t most_rows = 0, row_bytes = 0;
+  for (const StoredArray& one : arrays_) {
+    most_rows = std::max(most_rows, std::min(unit_rows_, one.layout.rows));
+    row_bytes = std::max(row_bytes, one.layout.row_bytes() + (one.layout.by_columns ? one.layout.numbers.bytes() : 0));
+  }
+  return {.text_bytes = most_rows * row_bytes, .rows = most_rows, .records = most_rows};
+}
+
+// Rows. The names know how many bytes of their files a pass has.
+std::optional<uint64_t> ArraySource::pass_size() const {
+  const std::optional<uint64_t> bytes = FileSource::pass_size();
+  if (!bytes) return {};
+  const double share = static_cast<double>(*bytes) / static_cast<double>(named_bytes_);
+  return static_cast<uint64_t>(share * static_cast<double>(all_rows_));
+}
+
+}  // namespace millrace

@@ -1,0 +1,141 @@
+#include "millrace/input/arrays/array_source.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/input/arrays/array_bytes.h"
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+using testing_support::make_op;
+using testing_support::MemoryFiles;
+
+// A file of bytes, all of them rows of one byte.
+ArrayLayout plain_rows(const FileRange& range) {
+  return layout_of({.numbers = {.type = NumberType::uint8}, .sizes = std::vector<uint64_t>{range.size}}, range);
+}
+
+// Each file has two arrays: its halves.
+class Halves final : public ArraySource {
+ public:
+  explicit Halves(uint64_t chunk_bytes) : ArraySource({.fields = {"a", "b"}, .chunk_bytes = chunk_bytes}) {}
+
+ protected:
+  std::vector<StoredArray> arrays_of(size_t index) const override {
+    const uint64_t size = entries()[index]->size, half = size / 2;
+    return {stored_array(entries()[index], {.begin = 0, .end = half}, plain_rows),
+            stored_array(entries()[index], {.begin = half, .end = size}, plain_rows)};
+  }
+};
+
+class ArraySourceTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Halves> make(uint64_t chunk_bytes, const Spec& files) {
+    names_ =
+        make_op<NameSource>("filename_queue", Spec::map().set("files", files).set("epochs", 1).set("shuffle", false));
+    BindArgs args;
+    args.files = &files_;
+    names_->bind(args);
+    args.names = names_.get();
+    args.name = "halves";
+    args.source_index = 3;
+    auto source = std::make_unique<Halves>(chunk_bytes);
+    port_ = source->bind(args);
+    return source;
+  }
+
+  MemoryFiles files_;
+  std::unique_ptr<NameSource> names_;
+  Port port_;
+};
+
+TEST_F(ArraySourceTest, CutsFilesIntoRows) {
+  files_.files = {{"f", "abcdeABCDE"}, {"g", "xX"}};
+  const auto source = make(4, testing_support::list_of({"f", "g"}));
+  EXPECT_EQ(port_.type, PortType::rows);
+  EXPECT_EQ(port_.rows.text(), "a: uint8 (1), b: uint8 (1)");
+  std::vector<std::string> units;
+  for (Unit unit; source->next(unit);) {
+    EXPECT_TRUE(unit.exact);
+    units.push_back(cat(unit.file->path, ' ', unit.begin, '-', unit.end, " line ", unit.line));
+  }
+  EXPECT_EQ(units, (std::vector<std::string>{"f 0-2 line 1", "f 2-4 line 3", "f 4-5 line 5", "g 0-1 line 1"}));
+  EXPECT_EQ(source->chunk_bound().rows, 2u);
+  EXPECT_EQ(source->pass_size(), 6u);
+  EXPECT_EQ(source->place({.file = 1, .line = 1}).text(), "g:1");
+}
+
+TEST_F(ArraySourceTest, ReadsAUnitIntoRows) {
+  files_.files = {{"f", "abcdeABCDE"}};
+  const auto source = make(100, Spec::of("f"));
+  Workspace work;
+  Chunk chunk;
+  chunk.set_work(&work);
+  ASSERT_TRUE(source->next(chunk.unit));
+  source->read(chunk);
+  ASSERT_EQ(chunk.rows.size(), 5);
+  std::string a, b;
+  for (int64_t row = 0; row < 5; ++row) {
+    a += static_cast<char>(*chunk.rows.row<uint8_t>(0, row));
+    b += static_cast<char>(*chunk.rows.row<uint8_t>(1, row));
+  }
+  EXPECT_EQ(a + b, "abcdeABCDE");
+  EXPECT_EQ(chunk.rows.id(2), (RowId{.source = 3, .length = 1, .offset = 2, .line = 3, .next_line = 4}));
+  const Unit again = source->unit_of(chunk.rows.id(2));
+  EXPECT_EQ(cat(again.begin, '-', again.end, ' ', again.line), "2-3 3");
+  EXPECT_EQ(error_of([&] { source->unit_of({.length = 1, .offset = 5}); }),
+            "f: the saved state holds a row at offset 5, of length 1, but the file ends at 5");
+}
+
+TEST_F(ArraySourceTest, NamesTheFileOnceIfBothArraysLieInIt) {
+  files_.files = {{"f", "abc"}};
+  EXPECT_EQ(error_of([&] { make(4, Spec::of("f")); }), "f: the array of a has 1 row, the array of b has 2 rows");
+}
+
+// A file whose array begins at byte 2 with a header of two bytes.
+class Inner final : public ArraySource {
+ public:
+  Inner() : ArraySource({.fields = {"a"}}) {}
+  static ArrayLayout header(const FileRange& range) {
+    return layout_of({.numbers = {.type = NumberType::uint8}, .sizes = std::vector<uint64_t>{3}, .begin = 2}, range);
+  }
+
+ protected:
+  std::vector<StoredArray> arrays_of(size_t index) const override {
+    return {stored_array(entries()[index], {.begin = 2, .end = entries()[index]->size - 2}, header)};
+  }
+};
+
+TEST_F(ArraySourceTest, FindsTheNumbersInTheMiddleOfAFile) {
+  files_.files = {{"f", "..hhabc.."}, {"g", "..hhabcd.."}};
+  names_ = make_op<NameSource>("filename_queue", Spec::map().set("files", "f"));
+  BindArgs args;
+  args.files = &files_;
+  names_->bind(args);
+  args.names = names_.get();
+  Inner inner;
+  inner.bind(args);
+  Workspace work;
+  Chunk chunk;
+  chunk.set_work(&work);
+  ASSERT_TRUE(inner.next(chunk.unit));
+  inner.read(chunk);
+  ASSERT_EQ(chunk.rows.size(), 3);
+  EXPECT_EQ(static_cast<char>(*chunk.rows.row<uint8_t>(0, 2)), 'c');
+  names_ = make_op<NameSource>("filename_queue", Spec::map().set("files", "g"));
+  args.names = nullptr;
+  names_->bind(args);
+  args.names = names_.get();
+  Inner other;
+  EXPECT_EQ(error_of([&] { other.bind(args); }).substr(0, 28), "g: the header says shape (3,");
+}
+
+}  // namespace
+}  // namespace millrace
