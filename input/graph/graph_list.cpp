@@ -150,6 +150,15 @@ std::vector<std::string> listed_fields(const Spec& fields) {
   return out;
 }
 
+std::vector<std::string> listed_files(const Spec& files) {
+  if (!files.is_map()) return OptionType<std::vector<std::string>>::read(files);
+  std::vector<std::string> out;
+  for (const auto& [field, patterns] : files.entries()) {
+    for (std::string& pattern : OptionType<std::vector<std::string>>::read(patterns)) out.push_back(std::move(pattern));
+  }
+  return out;
+}
+
 std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
                        std::string_view after) {
   const std::string kinds = join(kinds_between(registry, from, to));

@@ -31,9 +31,28 @@ std::vector<OptionForm> OptionType<KeepBestOptions>::forms() {
           {.is = OptionForm::Is::options, .options = describe_options<KeepBestOptions>()}};
 }
 
+DataFiles OptionType<DataFiles>::read(const Spec& spec) {
+  using Paths = OptionType<std::vector<std::string>>;
+  if (!spec.is_map()) return {Paths::write(Paths::read(spec))};
+  for (const auto& [field, files] : spec.entries()) Paths::read(files);
+  return {spec};
+}
+
+Spec OptionType<DataFiles>::write(const DataFiles& value) { return value.files; }
+
+std::string OptionType<DataFiles>::type() { return OptionType<std::vector<std::string>>::type() + " or map of them"; }
+
+std::vector<OptionForm> OptionType<DataFiles>::forms() {
+  std::vector<OptionForm> out = option_forms<std::vector<std::string>>();
+  out.push_back({.is = OptionForm::Is::map, .items = out});
+  return out;
+}
+
 void ValidationOptions::declare(OptionReader& o) {
-  o.optional("files", files,
-             "files with the rows: the training's own ops read them, once for each validation, in order");
+  o.optional(
+      "files", files,
+      "files with the rows, or files for each field: the training's own ops read them, once for each validation, "
+      "in order");
   o.used_as("files", OptionUse::files);
   o.optional("held_out", held_out, "instead of files: the rows that hold_out keeps from the training");
   o.optional("input", input, "instead of files: ops that give the rows, also once for each validation, in order");

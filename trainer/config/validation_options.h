@@ -33,11 +33,18 @@ struct MILLRACE_EXPORT KeepBestOptions {
 
 MILLRACE_DECLARE_OPTION_TYPE(KeepBestOptions);
 
+// Paths and patterns: a list, or a map with a list for each field. Both may have one instead of a list of one.
+struct MILLRACE_EXPORT DataFiles {
+  Spec files;
+};
+
+MILLRACE_DECLARE_OPTION_TYPE(DataFiles);
+
 struct MILLRACE_EXPORT ValidationOptions {
   // One of these three is set, and is read in pass mode (pass_input.h): `input` is a list of ops, as written; `files`
   // are read by the training's own list instead of its files; `held_out` are the rows that this list holds out.
   Spec input;
-  std::optional<std::vector<std::string>> files;
+  std::optional<DataFiles> files;
   bool held_out = false;
   int64_t every = 1000;
   std::optional<KeepBestOptions> keep_best;

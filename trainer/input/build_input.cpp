@@ -34,7 +34,7 @@ std::string beside_configuration(const InputListArgs& args) {
     const OptionInfo* files = option_of(nodes[i], OptionUse::files);
     const Spec* patterns = files == nullptr ? nullptr : resolved.items()[i].entries().front().second.find(files->name);
     if (patterns == nullptr) continue;
-    for (const std::string& pattern : OptionType<std::vector<std::string>>::read(*patterns)) {
+    for (const std::string& pattern : listed_files(*patterns)) {
       if (matches(pattern)) continue;
       // An absolute pattern stays as it is, and matches nothing again.
       std::string there = (folder / pattern).string();

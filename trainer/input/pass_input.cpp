@@ -80,10 +80,27 @@ class PassMaker {
       const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || !args_.held_out);
       if (changes) change_option(index, info);
     }
-    const OptionInfo* files = node.names != nullptr && args_.files ? option_of(node, OptionUse::files) : nullptr;
+    const OptionInfo* files = node.ports.empty() && args_.files ? option_of(node, OptionUse::files) : nullptr;
     if (files == nullptr) return;
-    options_[index].set(files->name, *args_.files);
+    const bool by_field = std::ranges::find(files->forms, OptionForm::Is::map, &OptionForm::is) != files->forms.end();
+    options_[index].set(files->name, by_field ? files_by_field() : *args_.files);
     has_files_ = true;
+  }
+
+  Spec files_by_field() const {
+    if (args_.files->is_map()) return *args_.files;
+    Spec out = Spec::map(args_.files->place());
+    for (const std::string& text : OptionType<std::vector<std::string>>::read(*args_.files)) {
+      const size_t equals = std::min(text.find('='), text.size());
+      if (equals == 0 || equals == text.size()) {
+        throw ConfigError(cat("expected FIELD=FILE, got ", quote(text)), args_.files->place(),
+                          "the arrays of each field are files of their own: features=x.npy");
+      }
+      const std::string field = text.substr(0, equals);
+      if (out.find(field) == nullptr) out.set(field, Spec::list(args_.files->place()));
+      out.find(field)->append(Spec::scalar(text.substr(equals + 1), true, args_.files->place()));
+    }
+    return out;
   }
 
   void change_option(size_t index, const OptionInfo& info) {
@@ -132,7 +149,7 @@ class PassMaker {
     for (const GraphNode& node : nodes_) {
       if (node.ports.empty()) sources.push_back(node.name);
     }
-    return args_.input.error(cat("the rows come from ", join(sources), ", which takes no names from a filename_queue"),
+    return args_.input.error(cat("the rows come from ", join(sources), ", which names no files"),
                              "replace the whole list: input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
   }
 

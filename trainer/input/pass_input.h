@@ -28,7 +28,8 @@ namespace millrace {
 struct PassArgs {
   const Spec& input;  // the list
   const OpRegistry& registry;
-  // Replaces the files of the op that names files.
+  // Replaces the files of the op that names files: a path, a pattern or a list of them. If the op has files for each
+  // field, it is a map of these, or a list of "FIELD=FILE".
   std::optional<Spec> files = {};
   // The fields that are wanted of each row; absent: all. Others are not decoded, unless a transform that stays reads
   // them, too (Transform::concerned_fields()).
@@ -71,7 +72,7 @@ struct PassInput {
 };
 
 // Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, if `files` are given
-// and no op names files, if held-out rows are wanted and not exactly one op holds rows out, and if columns are to be
+// and no op names files, or names them in another form, if held-out rows are wanted and not exactly one op holds rows out, and if columns are to be
 // kept and no op knows columns.
 PassInput pass_input(const PassArgs& args);
 

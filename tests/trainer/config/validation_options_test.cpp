@@ -49,6 +49,18 @@ TEST(ValidationOptions, TakesOneSourceOfRowsAlone) {
   EXPECT_NE(rejects("held_out: false\n").find("expected either files, held_out or input"), std::string::npos);
 }
 
+TEST(ValidationOptions, TakesFilesAsAListOrForEachField) {
+  const auto files = [](const std::string& text) {
+    Spec resolved;
+    read("files: " + text + "\n", &resolved);
+    return to_yaml(*resolved.find("files"));
+  };
+  EXPECT_EQ(files("x"), files("[x]"));
+  EXPECT_EQ(files("{features: x, label: [y, z]}"), "features: x\nlabel: [y, z]\n");
+  EXPECT_NE(rejects("files: {features: {x: y}}\n").find("validation.files.features: expected a text, got a map"),
+            std::string::npos);
+}
+
 TEST(ValidationOptions, ReadsEveryKey) {
   Spec resolved;
   const ValidationOptions options =
