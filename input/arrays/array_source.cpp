@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -17,6 +18,31 @@ namespace {
 struct ArrayScratch {
   std::vector<std::byte> rows, piece;
 };
+
+void read_all(const StoredArray& from, const File& file, uint64_t offset, std::span<std::byte> to) {
+  const size_t got = file.read(offset, to.data(), to.size());
+  if (got < to.size()) throw_shrunk(*from.file, offset + got);
+}
+
+// Of an array in columns: reads the unit's part of each column, and puts its numbers into rows.
+void gather(const StoredArray& from, const File& file, const Unit& unit, ArrayScratch& scratch) {
+  const ArrayLayout& layout = from.layout;
+  const size_t number = layout.numbers.bytes();
+  const auto row_bytes = static_cast<size_t>(layout.row_bytes()), count = static_cast<size_t>(unit.end - unit.begin);
+  scratch.piece.resize(count * number);
+  for (int64_t column = 0; column < layout.row.elements(); ++column) {
+    // The first axis of a row varies fastest among the columns, and the last one inside a row.
+    int64_t at = 0, rest = column;
+    for (int axis = 0; axis < layout.row.rank(); ++axis) {
+      at = at * layout.row[axis] + rest % layout.row[axis];
+      rest /= layout.row[axis];
+    }
+    const uint64_t first = static_cast<uint64_t>(column) * layout.rows + unit.begin;
+    read_all(from, file, from.begin + first * number, scratch.piece);
+    std::byte* to = scratch.rows.data() + static_cast<size_t>(at) * number;
+    for (size_t row = 0; row < count; ++row, to += row_bytes) std::memcpy(to, &scratch.piece[row * number], number);
+  }
+}
 
 std::string rows_text(uint64_t rows) { return count_of(static_cast<int64_t>(rows), "row"); }
 
@@ -142,48 +168,22 @@ void ArraySource::read_field(size_t field, Chunk& chunk) const {
   const auto row_bytes = static_cast<size_t>(layout.row_bytes());
   const int64_t count = chunk.rows.size();
   const size_t bytes = static_cast<size_t>(count) * row_bytes;
-  std::byte* const to = chunk.rows.at(field, 0);
+  const uint64_t begin = from.begin + unit.begin * row_bytes;
+  const ReadingTurn turn;
+  const std::shared_ptr<const File> file = from.unpacked ? from.unpacked : open_file(*from.file).file;
   const bool as_it_is =
       layout.numbers.is_plain() && !layout.by_columns && rows_->fields[field].row_bytes() == row_bytes;
-  if (as_it_is) return read_bytes(from, from.begin + unit.begin * row_bytes, to, bytes);
+  if (as_it_is) return read_all(from, *file, begin, {chunk.rows.at(field, 0), bytes});
   auto& scratch = chunk.work().get<ArrayScratch>(this);
   if (scratch.rows.size() < bytes) scratch.rows.resize(bytes);
   if (layout.by_columns) {
-    gather(from, unit, scratch.rows.data(), scratch.piece);
+    gather(from, *file, unit, scratch);
   } else {
-    read_bytes(from, from.begin + unit.begin * row_bytes, scratch.rows.data(), bytes);
+    read_all(from, *file, begin, {scratch.rows.data(), bytes});
   }
   const auto columns = static_cast<size_t>(layout.row.elements());
   for (int64_t row = 0; row < count; ++row) {
     layout.numbers.read(scratch.rows.data() + static_cast<size_t>(row) * row_bytes, columns, chunk.rows.at(field, row));
-  }
-}
-
-void ArraySource::read_bytes(const StoredArray& from, uint64_t offset, std::byte* to, size_t bytes) const {
-  const ReadingTurn turn;
-  const std::shared_ptr<const File> file = from.unpacked ? from.unpacked : open_file(*from.file).file;
-  const size_t got = file->read(offset, to, bytes);
-  if (got < bytes) throw_shrunk(*from.file, offset + got);
-}
-
-// Of an array in columns: reads the unit's part of each column, and puts its numbers into rows.
-void ArraySource::gather(const StoredArray& from, const Unit& unit, std::byte* rows,
-                         std::vector<std::byte>& piece) const {
-  const ArrayLayout& layout = from.layout;
-  const size_t number = layout.numbers.bytes();
-  const auto row_bytes = static_cast<size_t>(layout.row_bytes()), count = static_cast<size_t>(unit.end - unit.begin);
-  piece.resize(count * number);
-  for (int64_t column = 0; column < layout.row.elements(); ++column) {
-    // The first axis of a row varies fastest among the columns, and the last one inside a row.
-    int64_t at = 0, rest = column;
-    for (int axis = 0; axis < layout.row.rank(); ++axis) {
-      at = at * layout.row[axis] + rest % layout.row[axis];
-      rest /= layout.row[axis];
-    }
-    const uint64_t first = static_cast<uint64_t>(column) * layout.rows + unit.begin;
-    read_bytes(from, from.begin + first * number, piece.data(), piece.size());
-    std::byte* to = rows + static_cast<size_t>(at) * number;
-    for (size_t row = 0; row < count; ++row, to += row_bytes) std::memcpy(to, &piece[row * number], number);
   }
 }
 

@@ -71,8 +71,6 @@ class ArraySource : public FileSource {
   const StoredArray& array(size_t file, size_t field) const { return arrays_[file * fields_.size() + field]; }
   void add(size_t file, std::vector<StoredArray> arrays);
   void read_field(size_t field, Chunk& chunk) const;
-  void read_bytes(const StoredArray& from, uint64_t offset, std::byte* to, size_t bytes) const;
-  void gather(const StoredArray& from, const Unit& unit, std::byte* rows, std::vector<std::byte>& piece) const;
 
   const std::vector<std::string> fields_;
   const size_t lists_;
