@@ -63,6 +63,8 @@ class NpzReader final : public ArraySource {
         out.push_back(stored_array(
             entry, {.packing = packing_of_member(member), .begin = bytes.begin, .end = bytes.begin + bytes.size},
             read_npy_header));
+        const std::shared_ptr<const File>& unpacked = out.back().unpacked;
+        if ((unpacked ? unpacked->size() : bytes.size) != member.bytes) throw DataError("the zip archive is damaged");
       } catch (Error& error) {
         error.add_context(cat("array ", quote(name)));
         throw;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,7 @@ struct ZipPart {
   uint64_t method = 0;
   bool zip64 = false;
   uint64_t flags = 0;
+  std::optional<size_t> size = {};  // decompressed
 };
 
 inline std::string zip_file(const std::vector<ZipPart>& parts, bool zip64_end = false,
@@ -81,11 +83,13 @@ inline std::string zip_file(const std::vector<ZipPart>& parts, bool zip64_end = 
   std::string out, directory;
   for (const ZipPart& part : parts) {
     const uint64_t at = out.size();
-    const std::string sizes = number_bytes(part.bytes.size(), 8) + number_bytes(part.bytes.size(), 8);
+    const size_t whole = part.size.value_or(part.bytes.size());
+    const std::string sizes = number_bytes(whole, 8) + number_bytes(part.bytes.size(), 8);
     const auto common = [&](const std::string& extra) {
-      const uint64_t size = part.zip64 ? 0xffffffff : part.bytes.size();
-      return cat(number_bytes(part.flags, 2), number_bytes(part.method, 2), std::string(8, '\0'), number_bytes(size, 4),
-                 number_bytes(size, 4), number_bytes(part.name.size(), 2), number_bytes(extra.size(), 2));
+      return cat(number_bytes(part.flags, 2), number_bytes(part.method, 2), std::string(8, '\0'),
+                 number_bytes(part.zip64 ? 0xffffffff : part.bytes.size(), 4),
+                 number_bytes(part.zip64 ? 0xffffffff : whole, 4), number_bytes(part.name.size(), 2),
+                 number_bytes(extra.size(), 2));
     };
     const std::string extra = part.zip64 ? cat(number_bytes(1, 2), number_bytes(16, 2), sizes) : std::string();
     out += cat("PK\3\4", number_bytes(45, 2), common(extra), part.name, extra, part.bytes);

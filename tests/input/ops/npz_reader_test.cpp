@@ -87,6 +87,8 @@ TEST_F(NpzReaderTest, RefusesWhatItCannotRead) {
             "a.npz: array \"x\": the array is compressed; save it by numpy.savez, not by numpy.savez_compressed");
   EXPECT_EQ(error({"x.npy", ones, 12}),
             "a.npz: array \"x\": the array is compressed by method 12 of zip, only 8 (deflate) is read");
+  EXPECT_EQ(error({.name = "x.npy", .bytes = ones, .size = ones.size() + 1}),
+            "a.npz: array \"x\": the zip archive is damaged");
   EXPECT_EQ(error({.name = "x.npy", .bytes = ones, .flags = 1}), "a.npz: array \"x\": the array is encrypted");
   EXPECT_EQ(error({"x.npy", npy_array("<c8", "(1,)", "12345678")}),
             "a.npz: array \"x\": the array holds complex numbers (\"<c8\"), expected numbers; save a.real and a.imag, "
