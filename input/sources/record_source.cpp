@@ -44,9 +44,8 @@ void RecordSource::check_size(const FileEntry& file) const {
                       "write the data to a file first");
   }
   const uint64_t header = format_.header_bytes, record = format_.record_bytes;
-  const std::string expected =
-      cat("expected ", header == 0 ? "" : cat("a header of ", byte_count(header), " and "), "records of ",
-          byte_count(record), ", got a file of ", byte_count(file.size));
+  const std::string expected = cat("expected ", header == 0 ? "" : cat("a header of ", byte_count(header), " and "),
+                                   "records of ", byte_count(record), ", got a file of ", byte_count(file.size));
   if (file.size < header) throw DataError(expected, {file.path});
   const uint64_t records = (file.size - header) / record, rest = (file.size - header) % record;
   if (rest == 0) return;

@@ -149,8 +149,9 @@ TEST(RecordSource, RefusesFilesThatAreNoWholeRecords) {
   EXPECT_EQ(error_of([&] { graph(folder, "checked", kBatch); }),
             cat(path, ": expected a header of 3 bytes and records of 2 bytes, got a file of 2 bytes"));
   folder.write("a.bin", "abc");
-  EXPECT_EQ(error_of([&] { graph(folder, "checked: {header_bytes: 0}", kBatch); }),
-            cat(path, ":2: expected records of 2 bytes, got a file of 3 bytes: 1 record and 1 of the 2 bytes of another"));
+  EXPECT_EQ(
+      error_of([&] { graph(folder, "checked: {header_bytes: 0}", kBatch); }),
+      cat(path, ":2: expected records of 2 bytes, got a file of 3 bytes: 1 record and 1 of the 2 bytes of another"));
 }
 
 class OfLength final : public RecordSource {
