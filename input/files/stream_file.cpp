@@ -170,7 +170,7 @@ void StreamFile::add(const char* data, size_t size) {
 
 void StreamFile::hand_on_rest() {
   hand_on(rest_.bytes);
-  rest_ = {rest_.begin + rest_.bytes.size(), {}};
+  rest_ = {.begin = rest_.begin + rest_.bytes.size()};
 }
 
 // Hands on the whole lines of rest_, in pieces that fit into a part.
@@ -183,14 +183,14 @@ void StreamFile::cut_lines() {
     hand_on(left.substr(0, end + 1));
     left.remove_prefix(end + 1);
   }
-  rest_ = {rest_.begin + (rest_.bytes.size() - left.size()), std::string(left)};
+  rest_ = {.begin = rest_.begin + (rest_.bytes.size() - left.size()), .bytes = std::string(left)};
 }
 
 // `bytes` lie in rest_, and follow the last part.
 void StreamFile::hand_on(std::string_view bytes) {
   if (waiting_.empty() || waiting_.back()->bytes.size() + bytes.size() > part_bytes_) {
     const uint64_t begin = rest_.begin + static_cast<uint64_t>(bytes.data() - rest_.bytes.data());
-    waiting_.push_back(std::make_shared<StreamPart>(StreamPart{begin, {}}));
+    waiting_.push_back(std::make_shared<StreamPart>(StreamPart{.begin = begin}));
   }
   waiting_.back()->bytes += bytes;
   waiting_bytes_ += bytes.size();

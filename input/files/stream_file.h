@@ -23,7 +23,8 @@ namespace millrace {
 // Bytes of a stream, from `begin` on. Constant after take() has given it.
 struct StreamPart {
   uint64_t begin = 0;
-  std::string bytes;
+  std::string bytes = {};
+  bool at_record = true;  // a guess: whether a record begins there
 
   uint64_t end() const { return begin + bytes.size(); }
 };
@@ -39,6 +40,11 @@ class MILLRACE_EXPORT StreamFile final : public File {
 
   // The most bytes of a part, unless a line is longer. Called before the first call that asks for data.
   void set_part_bytes(size_t bytes) { part_bytes_ = bytes; }
+  // Reads what `wrap` makes of the bytes. Called likewise.
+  template <class Wrap>
+  void wrap_bytes(const Wrap& wrap) {
+    bytes_ = wrap(std::move(bytes_));
+  }
   // Upper bound of the bytes that are held, not counting the parts that were taken.
   static uint64_t memory_bound(size_t part_bytes);
   // `wake` is called, by another thread, when ready() may have become true. After set_wake() has returned, the earlier
@@ -68,7 +74,7 @@ class MILLRACE_EXPORT StreamFile final : public File {
 
   void fetch() noexcept;
 
-  const std::unique_ptr<ByteStream> bytes_;
+  std::unique_ptr<ByteStream> bytes_;  // constant once data are asked for
   size_t part_bytes_ = 262144;
 
   mutable Mutex mutex_;

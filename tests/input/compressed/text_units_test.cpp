@@ -1,0 +1,148 @@
+#include "millrace/input/compressed/text_units.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "millrace/input/compressed/inflated_file.h"
+#include "tests/input/compressed/source_of_texts.h"
+
+#ifdef MILLRACE_TESTS_COMPRESSED
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing_support::after_last_line;
+using testing_support::bgzf_of;
+using testing_support::compressed_kinds;
+using testing_support::error_of;
+using testing_support::gzip_of;
+using testing_support::numbers_text;
+using testing_support::SourceOfTexts;
+using testing_support::zstd_of;
+
+class TextUnitsTest : public ::testing::Test {
+ protected:
+  void use(const std::string& bytes) { source_ = std::make_unique<SourceOfTexts>(std::vector{bytes}); }
+  // The units from text offset `begin` on.
+  std::vector<Unit> units(uint64_t begin = 0, uint64_t unit_bytes = 1000) {
+    TextUnits units(source_->compressed(), source_->text(),
+                    {.begin = begin, .unit_bytes = unit_bytes, .cut = after_last_line});
+    std::vector<Unit> out;
+    for (bool goes_on = true; goes_on;) {
+      Unit unit;
+      unit.file = source_->entry();
+      unit.begin = begin;
+      goes_on = units.next(unit);
+      EXPECT_GE(unit.end, begin);
+      begin = unit.end;
+      if (unit.end > unit.begin) out.push_back(std::move(unit));
+    }
+    return out;
+  }
+  // The text of a unit, as a task gets it.
+  std::string text_of(const Unit& unit) {
+    const auto& part = static_cast<const TextPart&>(*unit.part);
+    std::string out = part.bytes;
+    if (!part.in_order) {
+      out.resize(static_cast<size_t>(part.range.text_bytes()));
+      const InflatedFile file(source_->compressed().shared(), source_->text(), source_->raw(), part.range);
+      out.resize(file.read(part.begin, out.data(), out.size()));
+    }
+    return out.substr(static_cast<size_t>(unit.begin - part.begin));
+  }
+  std::string joined(const std::vector<Unit>& all) {
+    std::string out;
+    for (const Unit& unit : all) out += text_of(unit);
+    return out;
+  }
+  // "0-300 range", "300-900 part" and so on.
+  static std::vector<std::string> told(const std::vector<Unit>& all) {
+    std::vector<std::string> out;
+    for (const Unit& unit : all) {
+      const auto& part = static_cast<const TextPart&>(*unit.part);
+      out.push_back(cat(unit.begin, '-', unit.end, part.in_order ? " part" : " range"));
+    }
+    return out;
+  }
+
+  std::unique_ptr<SourceOfTexts> source_;
+};
+
+TEST_F(TextUnitsTest, AreTheTextOfEveryKindFromAnyPlaceOn) {
+  const std::string text = numbers_text(20000);
+  for (const auto& [name, compress] : compressed_kinds()) {
+    for (const uint64_t unit_bytes : {1u, 1000u, 1000000u}) {
+      use(compress(text));
+      for (const uint64_t begin : {uint64_t{0}, uint64_t{1}, uint64_t{9999}, uint64_t{text.size()}}) {
+        if (unit_bytes == 1 && begin == 0) continue;  // long
+        const std::vector<Unit> all = units(unit_bytes == 1 ? text.size() - 500 : begin, unit_bytes);
+        EXPECT_EQ(joined(all), text.substr(unit_bytes == 1 ? text.size() - 500 : begin)) << name << ' ' << begin;
+      }
+      EXPECT_EQ(source_->compressed().end_of(*source_->entry()), text.size()) << name;
+      EXPECT_THAT(error_of([&] { units(text.size() + 1); }),
+                  HasSubstr(cat("f0: the saved state is at offset ", text.size() + 1)))
+          << name;
+    }
+    use(compress(""));
+    if (!source_->files.files["f0"].empty()) {
+      EXPECT_EQ(units().size(), 0u) << name;
+    }
+  }
+}
+
+TEST_F(TextUnitsTest, BlocksAndFramesThatTellTheirLengthAreRanges) {
+  const std::string text = numbers_text(2000).substr(0, 2000);
+  use(bgzf_of(text, 500));
+  EXPECT_THAT(told(units()), ElementsAre("0-1000 range", "1000-2000 range"));
+  EXPECT_THAT(told(units(1234, 500)), ElementsAre("1234-1500 range", "1500-2000 range"));
+  use(zstd_of(text.substr(0, 1500)) + zstd_of(text.substr(1500)));
+  EXPECT_THAT(told(units()), ElementsAre("0-1500 range", "1500-2000 range"));
+  use(gzip_of(text));
+  EXPECT_THAT(told(units()), ElementsAre("0-2000 range")) << "a small file";
+}
+
+TEST_F(TextUnitsTest, WhatDoesNotTellComesInOrder) {
+  const std::string text(2000, '\n');
+  use(gzip_of(text.substr(0, 1500)) + gzip_of(text.substr(1500)));
+  EXPECT_THAT(told(units()), ElementsAre("0-1000 part", "1000-2000 part"));
+  EXPECT_THAT(told(units()), ElementsAre("0-2000 range")) << "its end is known now";
+  use(zstd_of(text.substr(0, 1500)) + zstd_of(text.substr(1500), {.size = false}));
+  EXPECT_THAT(told(units()), ElementsAre("0-1500 range", "1500-2000 part"));
+}
+
+TEST_F(TextUnitsTest, ALaterPassReadsFromPoints) {
+  const std::string text = numbers_text(13 << 20);
+  use(gzip_of(text, {}, 1));
+  const std::vector<Unit> first = units(0, 1 << 20), second = units(0, 1 << 20);
+  EXPECT_EQ(told(first).front(), cat("0-", first.front().end, " part"));
+  ASSERT_GE(second.size(), 3u);
+  EXPECT_LE(second.size(), 4u);
+  for (const Unit& unit : second) EXPECT_TRUE(told({unit}).front().ends_with(" range"));
+  EXPECT_EQ(joined(second), text);
+  const auto& part = static_cast<const TextPart&>(*second[1].part);
+  EXPECT_EQ(part.at_record, text[second[1].begin - 1] == '\n') << "the window has the byte before";
+  const std::vector<Unit> middle = units(text.size() / 2, 1 << 20);
+  EXPECT_EQ(joined(middle), text.substr(text.size() / 2));
+}
+
+TEST_F(TextUnitsTest, GuessesThatARecordBeginsAsBefore) {
+  const std::string text = "1,2\n3,4\n5,6\n7,8\n";
+  for (const size_t block : {4u, 3u}) {
+    use(bgzf_of(text, block));
+    const std::vector<Unit> blind = units(0, 1);
+    EXPECT_FALSE(static_cast<const TextPart&>(*blind[1].part).at_record) << "nothing is known yet";
+    text_of(blind[1]);
+#ifdef MILLRACE_HAS_LIBDEFLATE
+    EXPECT_EQ(static_cast<const TextPart&>(*units(0, 1)[1].part).at_record, block == 4);
+#endif
+  }
+}
+
+}  // namespace
+}  // namespace millrace
+
+#endif
