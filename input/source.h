@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/errors.h"
@@ -22,6 +23,7 @@
 
 namespace millrace {
 
+class CompressedFiles;
 class FileUnits;
 class OpenFiles;
 
@@ -192,8 +194,13 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   // call it.
   virtual bool cut(Unit& unit) const;
   // Where the offsets in a file end: units, rows and saved states count up to it. The default is the file's size, so
-  // offsets are bytes. A format may count rows instead. Asked after open().
-  virtual uint64_t end_of(const FileEntry& file) const { return file.size; }
+  // offsets are bytes; of a compressed file it is the size of its text, which may not be known yet. A format may count
+  // rows instead. Asked after open(), and never by a task.
+  virtual uint64_t end_of(const FileEntry& file) const;
+  // Compressed text that can only be read in order comes in parts: where a part that begins with `text` may end, so
+  // that whole records are likely to be in it. At least 1; not called without text. The default is after the last line
+  // end.
+  virtual size_t cut_text(std::string_view text) const;
   // Turns chunk.unit into what open() said. The rules of Transform::apply() hold.
   virtual void read(Chunk& chunk) const = 0;
 
@@ -233,18 +240,32 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   // seek().
   int64_t readers() const { return settings_.readers; }
   NameSource& names() const { return *names_; }
+  // The files that are compressed; null if the format does not read them.
+  CompressedFiles* compressed() const { return compressed_.get(); }
+  // How much of the file lies before `offset`, as pass_size() counts.
+  uint64_t passed(const FileEntry& file, uint64_t offset) const;
 
  protected:
+  // From now on, what is compressed by gzip or zstd is read as the text in it. Called in open(), first. With `index`,
+  // what helps to read a file again from its middle is kept in a hidden file beside it.
+  void read_compressed(bool index = false);
   // Whether some of the files are pipes.
   bool has_streams() const;
-  // Opens the file if it is not open yet. Throws IoError, also if the file is smaller than it was when it was matched.
-  // A file is known by its index. May be called in open() and later.
+  // Whether the file is compressed, and read as the text in it. Throws as open_file() does, and IoError if its first
+  // bytes cannot be read.
+  bool is_compressed(const FileEntry& file) const;
+  // Opens the file if it is not open yet. Throws IoError, also if the file is smaller than it was when it was matched;
+  // ConfigError for a compressed file if the build has no library for it. A file is known by its index. May be called
+  // in open() and later.
   OpenedFile open_file(const FileEntry& file) const;
+  // The same, to read a unit from where its part begins.
+  OpenedFile open_unit(const Unit& unit) const;
 
  private:
   class Producer;
 
   bool start_file();
+  OpenedFile open_part(const FileEntry& file, const StreamPart* of_unit) const;
   template <class Body>
   void for_each_stream(const Body& body) const;
 
@@ -253,7 +274,9 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   const std::unique_ptr<NameSource> own_names_;
   NameSource* names_ = nullptr;
   std::vector<std::shared_ptr<const FileEntry>> files_;
+  FileSystem* file_system_ = nullptr;
   std::unique_ptr<OpenFiles> open_files_;
+  std::unique_ptr<CompressedFiles> compressed_;
   uint32_t source_ = 0;
   std::unique_ptr<FileUnits> units_;  // the units of the file that is being cut
   std::exception_ptr failure_;        // thrown when ready() asked the names; it is the error of the next row

@@ -6,6 +6,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/input/csv/record_error.h"
+#include "millrace/input/files/stream_file.h"
 
 namespace millrace {
 
@@ -14,6 +15,9 @@ namespace {
 // How many bytes are read beyond a range: most records end within them, and they cost little compared to a range of the
 // usual size.
 constexpr uint64_t kSlack = 16384;
+
+// Inflating costs more than reading, and a row that is read again needs only itself.
+constexpr uint64_t kInflatedSlack = 4096;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -50,16 +54,28 @@ void FileText::take_turn() {
   turn_.emplace();
 }
 
-void FileText::start(std::shared_ptr<const File> file, const Unit& unit) {
+void FileText::start(std::shared_ptr<const File> file, const Unit& unit, bool inflated) {
   file_ = std::move(file);
   entry_ = unit.file;
-  const bool at_record = unit.exact || unit.part;
-  offset_ = end_ = unit.begin - (at_record ? 0 : 1);
-  limit_ = std::min(unit.end, entry_->size);
+  const StreamPart* const part = unit.part.get();
+  const bool at_record = unit.exact || (part != nullptr && part->at_record);
+  unknown_size_ = inflated || entry_->stream;
+  slack_ = inflated ? kInflatedSlack : kSlack;
+  offset_ = end_ = part != nullptr ? part->begin : unit.begin - (at_record || inflated ? 0 : 1);
+  limit_ = unknown_size_ ? unit.end : std::min(unit.end, entry_->size);
   data_ = buffer_.data();
   size_ = 0;
   at_end_ = false;
-  read(unit.part ? limit_ : limit_ + kSlack, limit_);
+  if (part != nullptr) {
+    make_room(part->bytes.size());
+    part->bytes.copy(buffer_.data(), part->bytes.size());
+    size_ = part->bytes.size();
+    end_ += size_;
+  }
+  // An error in compressed data is told when the text before it is used up.
+  if (inflated && end_ < limit_) read(limit_, end_ + 1);
+  if (!inflated && part == nullptr) read(limit_ + kSlack, limit_);
+  if (part != nullptr) skip_to(unit.begin);
   if (!at_record) skip_to_record();
 }
 
@@ -72,8 +88,8 @@ void FileText::fail(const Unit& unit) {
 }
 
 void FileText::extend() {
-  const uint64_t from = std::max(limit_, offset_);  // bytes that were skipped are not held
-  read(end_ + std::max(end_ > from ? end_ - from : 0, kSlack), end_ + 1);
+  const uint64_t from = std::max(limit_, offset_);  // what was skipped is not held
+  read(end_ + std::max(end_ > from ? end_ - from : 0, slack_), end_ + 1);
 }
 
 void FileText::close() noexcept {
@@ -87,15 +103,13 @@ void FileText::skip(size_t bytes) {
   offset_ += bytes;
 }
 
-// Appends the bytes up to file offset `to`; skipped bytes make room. For a stream, the bytes up to `at_least` are
-// enough.
+// Appends up to file offset `to`; what was skipped makes room. If the size of the text is unknown, what is there must
+// do after `at_least`.
 void FileText::read(uint64_t to, uint64_t at_least) {
-  to = std::min(to, entry_->size);
+  if (!unknown_size_) to = std::min(to, entry_->size);
   const size_t more = to > end_ ? static_cast<size_t>(to - end_) : 0;
-  if (size_ > 0 && data_ != buffer_.data()) std::memmove(buffer_.data(), data_, size_);
-  if (buffer_.size() < size_ + more) buffer_.resize(size_ + more);
-  data_ = buffer_.data();
-  if (entry_->stream) {
+  make_room(more);
+  if (unknown_size_) {
     while (end_ < at_least && !at_end_) {
       const size_t got = file_->read(end_, buffer_.data() + size_, static_cast<size_t>(to - end_));
       size_ += got;
@@ -111,12 +125,29 @@ void FileText::read(uint64_t to, uint64_t at_least) {
   at_end_ = end_ == entry_->size;
 }
 
-// A record starts after a line end; one that starts at the limit belongs to the next range.
+// Makes room for `bytes` more after the bytes that are held, which move to the front.
+void FileText::make_room(size_t bytes) {
+  if (size_ > 0 && data_ != buffer_.data()) std::memmove(buffer_.data(), data_, size_);
+  if (buffer_.size() < size_ + bytes) buffer_.resize(size_ + bytes);
+  data_ = buffer_.data();
+}
+
+// Drops the bytes before offset `to`.
+void FileText::skip_to(uint64_t to) {
+  while (end_ < to && !at_end_) read(std::max(limit_, end_ + slack_), end_ + 1);
+  skip(static_cast<size_t>(std::min(end_, to) - offset_));
+}
+
+// A record starts after a line end; one that starts at the limit is the next range's.
 void FileText::skip_to_record() {
-  const uint64_t last = limit_ - 1;  // after a line end here, the next range begins
-  const size_t look = static_cast<size_t>(std::min<uint64_t>(size_, last > offset_ ? last - offset_ : 0));
-  const size_t found = bytes().substr(0, look).find('\n');
-  skip(found != std::string_view::npos ? found + 1 : static_cast<size_t>(limit_ - offset_));
+  const uint64_t last = limit_ - 1;  // a line end here belongs to no record of this range
+  for (;;) {
+    const size_t look = static_cast<size_t>(std::min<uint64_t>(size_, last > offset_ ? last - offset_ : 0));
+    const size_t found = bytes().substr(0, look).find('\n');
+    if (found != std::string_view::npos) return skip(found + 1);
+    if (end_ >= last || at_end_) return skip_to(limit_);
+    extend();
+  }
 }
 
 void skip_line(FileText& text) {

@@ -25,9 +25,10 @@ class FileText final : public ChunkText {
   // Waits until few enough others have a file open. This FileText may then have one open until close().
   void take_turn();
   // Reads [begin, end) of the unit's file, and a little more, so that the last record is likely to be whole. If the
-  // unit is not exact, also reads the byte before. (A part of a stream begins and ends at a line, so it needs neither.)
-  // Then goes to the first record of the range. Throws IoError.
-  void start(std::shared_ptr<const File> file, const Unit& unit);
+  // unit is not exact, also reads the byte before. (A part of a stream or of compressed text mostly begins and ends at
+  // a line, so it needs neither.) Then goes to the first record of the range. `inflated`: the file is compressed, and
+  // `file` gives its text. Throws IoError; DataError if the compressed data before the first record are wrong.
+  void start(std::shared_ptr<const File> file, const Unit& unit, bool inflated = false);
   // Becomes empty, because the file cannot be read.
   void fail(const Unit& unit);
   // Doubles the number of bytes held beyond the limit.
@@ -41,13 +42,17 @@ class FileText final : public ChunkText {
 
  private:
   void read(uint64_t to, uint64_t at_least);
+  void make_room(size_t bytes);
+  void skip_to(uint64_t to);
   void skip_to_record();
 
   std::optional<ReadingTurn> turn_;  // declared before file_, so that the file is closed before the turn ends
   std::shared_ptr<const File> file_;
   std::shared_ptr<const FileEntry> entry_;
   std::vector<char> buffer_;
-  uint64_t end_ = 0;  // file offset after the bytes that were read
+  uint64_t end_ = 0;           // file offset after the bytes that were read
+  bool unknown_size_ = false;  // of the text: it ends where no more can be read
+  uint64_t slack_ = 0;         // how much to read on at least
   ScannedRecord scratch_;
 };
 

@@ -13,13 +13,14 @@ using namespace std::string_view_literals;
 // The first bytes of compressed files, and the program that writes out what is in them.
 struct Compression {
   std::string_view bytes, name, program;
+  bool readable = false;
 };
 
 constexpr Compression kCompressions[] = {
-    {"\x1f\x8b", "gzip", "zcat"},
+    {"\x1f\x8b", "gzip", "zcat", true},
     {"BZh", "bzip2", "bzcat"},
     {"\xfd\x37zXZ", "xz", "xzcat"},
-    {"\x28\xb5\x2f\xfd", "zstd", "zstdcat"},
+    {"\x28\xb5\x2f\xfd", "zstd", "zstdcat", true},
 };
 
 // The first bytes of files that are something else.
@@ -83,7 +84,8 @@ ForeignFile compressed(const Compression& by, std::string_view start, bool from_
   }
   return {.what = cat("is compressed by ", by.name),
           .remedy = std::move(remedy),
-          .certain = by.name != "bzip2" || start.find("1AY&SY") == 4};
+          .certain = by.name != "bzip2" || start.find("1AY&SY") == 4,
+          .readable = by.readable};
 }
 
 // A zip archive begins with its first member, whose name tells what made the archive.

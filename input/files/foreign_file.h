@@ -9,9 +9,10 @@
 namespace millrace {
 
 struct ForeignFile {
-  std::string what;      // "is compressed by gzip"
-  std::string remedy;    // "decompress it first: zcat FILE > data.csv"
-  bool certain = false;  // no CSV text begins like this
+  std::string what;       // "is compressed by gzip"
+  std::string remedy;     // "decompress it first: zcat FILE > data.csv"
+  bool certain = false;   // no CSV text begins like this
+  bool readable = false;  // csv_reader reads the text in it all the same
 
   std::string hint() const { return "the file " + what + ": " + remedy; }
 };

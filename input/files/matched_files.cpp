@@ -130,7 +130,7 @@ std::string folder_hint(std::string folder, FileSystem& files) {
       std::string start(512, '\0');
       const std::unique_ptr<File> file = files.open(folder + name);
       start.resize(file->read(0, start.data(), start.size()));
-      if (const auto foreign = foreign_file(start); foreign && foreign->certain) {
+      if (const auto foreign = foreign_file(start); foreign && foreign->certain && !foreign->readable) {
         return cat(folder, name, ' ', foreign->what, ": ", foreign->remedy);
       }
       const size_t dot = name.rfind('.');

@@ -8,6 +8,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
+#include "millrace/input/compressed/compressed_files.h"
 #include "millrace/input/graph/connections.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/run/chunk_stream.h"
@@ -327,12 +328,17 @@ uint64_t InputGraph::memory_bound(int threads) const {
 
 // An op that keeps rows waiting has memory for the rows and their ids, so this memory limits how many rows wait.
 uint64_t InputGraph::state_bound() const {
-  uint64_t rows = 0;
+  uint64_t rows = 0, points = 0;
   for (const GraphNode& node : impl_->nodes) {
     if (node.batch_buffer == nullptr) continue;
     rows += attributed(*node.op, &Op::memory_bound) / (node.output.rows.row_bytes() + sizeof(RowId));
   }
-  return rows * kSavedIdBytes;
+  for (const GraphNode& node : impl_->nodes) {
+    const auto* const files = dynamic_cast<const FileSource*>(node.op.get());
+    if (files == nullptr || files->compressed() == nullptr) continue;
+    points += files->compressed()->saved_bound(rows + static_cast<uint64_t>(files->readers()));
+  }
+  return rows * kSavedIdBytes + points;
 }
 
 }  // namespace millrace

@@ -86,7 +86,8 @@ class MILLRACE_EXPORT InputGraph {
   // Upper bound of the bytes that a pipeline of this graph holds with `threads` threads, without its slots and without
   // values whose size varies from row to row.
   uint64_t memory_bound(int threads) const;
-  // Upper bound of the bytes of row ids in a state that Pipeline::save() gives: one id for each row that waits.
+  // Upper bound of what is large in a state that Pipeline::save() gives: the id of each row that waits, and the places
+  // in compressed files from which the rows are read again.
   uint64_t state_bound() const;
   // Lets each task read half as much text, which changes no result and lowers memory_bound(). False, with nothing
   // changed, if tasks read little already. REQUIRES: no pipeline was made of it.

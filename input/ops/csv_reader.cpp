@@ -1,4 +1,5 @@
-// csv_reader: files -> text. A unit is a range of `chunk_bytes` bytes.
+// csv_reader: files -> text. A unit is a range of `chunk_bytes` bytes; of compressed files it is as large as it happens
+// to be (input/compressed/text_units.h).
 //
 // A record belongs to the range where it starts, so one file is decoded by many threads.
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/compressed/compressed_files.h"
 #include "millrace/input/csv/file_text.h"
 #include "millrace/input/files/foreign_file.h"
 
@@ -21,6 +23,13 @@ template <>
 struct EnumNames<BlankLines> {
   static constexpr std::pair<std::string_view, BlankLines> kNames[] = {{"skip", BlankLines::skip},
                                                                        {"error", BlankLines::error}};
+};
+
+enum class ReadCompressed { automatic, none };
+template <>
+struct EnumNames<ReadCompressed> {
+  static constexpr std::pair<std::string_view, ReadCompressed> kNames[] = {{"auto", ReadCompressed::automatic},
+                                                                           {"none", ReadCompressed::none}};
 };
 
 namespace {
@@ -35,6 +44,8 @@ struct CsvReaderOptions {
   std::string quote = "\"";
   std::string comment = "none";
   BlankLines blank_lines = BlankLines::skip;
+  ReadCompressed compression = ReadCompressed::automatic;
+  bool index = false;
   int64_t readers = 1;
   int64_t chunk_bytes = 262144;
 
@@ -45,6 +56,12 @@ struct CsvReaderOptions {
     o.optional("quote", quote, "the byte around fields that hold delimiters or line ends, or none");
     o.optional("comment", comment, "lines that start with this byte are skipped; none skips no line");
     o.optional("blank_lines", blank_lines, "what to do with lines without any byte");
+    o.optional("compression", compression,
+               "auto: files that gzip or zstd compressed are known by their first bytes, and read as the text in them");
+    o.optional("index", index,
+               "keep places from which a compressed file can be read in the hidden file .NAME.index beside it");
+    o.only_speed("index");
+    o.not_in_pass("index");
     o.optional("readers", readers, {.min = 1}, "how many files are read in turn, one record from each");
     o.not_in_pass("readers");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1}, "bytes that one task reads and decodes");
@@ -114,19 +131,6 @@ void note_growth(Chunk& chunk, uint64_t size) {
                          size, " bytes; what was added is not read")});
 }
 
-// Throws DataError for bytes at the start of a file that no CSV text begins with.
-void check_is_text(std::string_view start, const FileEntry& file) {
-  if (const auto foreign = foreign_file(start); foreign && foreign->certain) {
-    throw DataError("this is not CSV text", {file.path, 1, 1}, foreign->hint());
-  }
-}
-
-Unit start_of(const std::shared_ptr<const FileEntry>& file) {
-  // As little as possible of a stream, as it may be slow.
-  const uint64_t end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
-  return {.file = file, .end = end, .exact = true, .line = 1};
-}
-
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += name + ',';
@@ -148,9 +152,14 @@ class CsvReader final : public FileSource {
 
   Port open(const BindArgs&) override {
     dialect_ = options_.dialect();
-    for (const auto& file : files()) largest_file_ = std::max(largest_file_, file->size);
+    if (options_.compression == ReadCompressed::automatic) read_compressed(options_.index);
     for (const auto& file : files()) {
       if (file->size > 0 && learn_from(file)) break;
+    }
+    for (const auto& file : files()) {
+      if (compressed() == nullptr || !compressed()->may_be_compressed(*file)) {
+        largest_file_ = std::max(largest_file_, file->size);
+      }
     }
     return {.type = PortType::text, .format = std::make_shared<CsvDialect>(dialect_)};
   }
@@ -176,7 +185,7 @@ class CsvReader final : public FileSource {
     OpenedFile opened;
     try {
       if (!unit.file->stream) text.take_turn();
-      opened = open_file(*unit.file);
+      opened = open_unit(unit);
     } catch (const IoError&) {
       text.fail(unit);
       return chunk.fail(std::current_exception());
@@ -184,9 +193,11 @@ class CsvReader final : public FileSource {
     if (unit.begin == 0) {
       const uint64_t size = opened.just_now ? opened.file->size_at_open() : opened.file->size();
       if (size > unit.file->size) note_growth(chunk, size);
+      note_indexes(chunk);
     }
-    text.reserve(range_bytes());
-    text.start(std::move(opened.file), unit);
+    const bool inflated = is_compressed(*unit.file);
+    if (!inflated) text.reserve(range_bytes());
+    text.start(std::move(opened.file), unit, inflated);
     chunk.first_record = chunk.end_record = text.offset();
     chunk.lines = 0;
     if (unit.begin > 0) return;
@@ -197,23 +208,75 @@ class CsvReader final : public FileSource {
     if (preamble.has_header) check_header(text.scratch(), preamble, *unit.file);
   }
 
+  // A line end between two quotes ends no record. If all line ends seem to be between quotes, a quote stands where it
+  // should not, and the last line end is as good as any.
+  size_t cut_text(std::string_view text) const override {
+    const size_t last = text.rfind('\n');
+    if (last == text.npos) return text.size();
+    const size_t first = dialect_.quote ? text.find(*dialect_.quote) : text.npos;
+    if (first > last) return last + 1;
+    const auto odd = [&](size_t begin, size_t end) {
+      const std::string_view part = text.substr(begin, end - begin);
+      return std::count(part.begin(), part.end(), *dialect_.quote) % 2 != 0;
+    };
+    bool quoted = odd(first, last);
+    for (size_t at = last; quoted;) {
+      const size_t before = at == 0 ? text.npos : text.rfind('\n', at - 1);
+      if (before == text.npos) return last + 1;
+      quoted = quoted != odd(before, at);
+      if (!quoted) return before + 1;
+      at = before;
+    }
+    return last + 1;
+  }
+
   ChunkBound chunk_bound() const override {
     // A record has at least one byte for each field: its delimiter or the line end. A blank line is not a record.
     const auto shortest = static_cast<uint64_t>(std::max<int64_t>(dialect_.columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    // The text grows by doubling, and never beyond its file. For a stream, a task holds a part and its own copy of it.
-    const uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
-    return {text * (has_streams() ? 2 : 1), range_bytes() / shortest + 1, range_bytes() / shortest_bad + 1};
+    // The text grows by doubling, and never beyond its file. A task has the part of a stream and its own copy.
+    uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
+    if (has_streams()) text *= 2;
+    uint64_t range = range_bytes();
+    if (const uint64_t inflated = compressed() != nullptr ? compressed()->most_range(unit_bytes()) : 0; inflated > 0) {
+      // A task has the part, or the compressed bytes, and a decoder besides the text.
+      text = std::max(text, 2 * inflated + 2 * kMaxRecordBytes + compressed()->decoder_memory());
+      range = std::max(range, inflated);
+    }
+    return {text, range / shortest + 1, range / shortest_bad + 1};
   }
 
  private:
-  // The bytes of the largest range of any file.
+  // Bytes of the largest range in any file that is not compressed.
   uint64_t range_bytes() const { return std::min(largest_file_, unit_bytes()); }
 
-  // Takes the header, or the number of columns, from a file; false if the file has none.
+  Unit start_of(const std::shared_ptr<const FileEntry>& file) const {
+    // A stream may be slow: as little as it takes.
+    uint64_t end = file->stream ? kByteOrderMarkBytes : kFirstLook;
+    if (!is_compressed(*file)) end = std::min(file->size, end);
+    return {.file = file, .end = end, .exact = true, .line = 1};
+  }
+
+  void note_indexes(Chunk& chunk) const {
+    if (!options_.index || compressed() == nullptr) return;
+    for (std::string& note : compressed()->take_notes()) {
+      chunk.add({.kind = Note::Kind::print, .text = std::move(note)});
+    }
+  }
+
+  // Throws DataError for bytes at the start of a file that no CSV text begins with.
+  void check_is_text(std::string_view start, const FileEntry& file) const {
+    const auto foreign = foreign_file(start);
+    if (!foreign || !foreign->certain) return;
+    const bool left = options_.compression == ReadCompressed::none && compression_of(start) != Compression::none;
+    throw DataError("this is not CSV text", {file.path, 1, 1},
+                    left ? cat("the file ", foreign->what, ": leave out compression: none") : foreign->hint());
+  }
+
+  // Takes the header, or the number of columns, from a file; false where it has none.
   bool learn_from(const std::shared_ptr<const FileEntry>& file) {
     FileText text;
-    text.start(open_file(*file).file, start_of(file));
+    text.start(open_file(*file).file, start_of(file), is_compressed(*file));
     check_is_text(text.bytes(), *file);
     const Preamble preamble = pass_preamble(text, options_.header, dialect_, *file);
     dialect_.file = file->path;

@@ -8,6 +8,7 @@
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/compressed/compression.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -52,8 +53,9 @@ class HoldOut final : public Transform {
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector<std::string>(); }
 
  private:
+  // A compressed file has the rows of the file that was compressed.
   static uint64_t stream_of(std::string_view path) {
-    return fnv1a64(cat("hold_out/", path.substr(path.rfind('/') + 1)));
+    return fnv1a64(cat("hold_out/", without_compression(path.substr(path.rfind('/') + 1))));
   }
 
   bool is_held_out(const RowId& id) const {

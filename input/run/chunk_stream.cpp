@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "millrace/input/sources/file_units.h"
+
 namespace millrace {
 
 ChunkStream::ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
@@ -45,7 +47,7 @@ bool ChunkStream::rows_ready() {
 void ChunkStream::leave_chunk() {
   const Chunk& chunk = cursor_.chunk();
   if (text_) bytes_ = bytes_before_chunk_ + (chunk.end_record - chunk_begin_);
-  passed_ = passed_before_file_ + (text_ ? chunk.end_record : chunk.unit.end);
+  count_passed(chunk.unit.file.get(), text_ ? chunk.end_record : chunk.unit.end, counted_);
   cursor_.leave();
 }
 
@@ -55,7 +57,10 @@ bool ChunkStream::enter_next_chunk() {
   enter_pass(ready->chunk.unit.pass);
   chunk_begin_ = ready->begin;
   bytes_before_chunk_ = bytes_;
-  if (ready->chunk.unit.begin == 0) passed_before_file_ = passed_;
+  file_ = ready->chunk.unit.file;
+  if (resumed_) counted_ = passed_before(file_.get(), position_.offset);
+  if (ready->chunk.unit.begin == 0) counted_ = 0;
+  resumed_ = false;
   cursor_.enter(ready->chunk, text_ ? ready->line : 0);
   return true;
 }
@@ -65,12 +70,13 @@ void ChunkStream::pass(const RowSpan& span) {
   const Unit& unit = cursor_.chunk().unit;
   position_ = {unit.pass, unit.file_ordinal, last.offset + (unit.file ? last.length : 1), last.next_line};
   if (text_) bytes_ = bytes_before_chunk_ + (position_.offset - chunk_begin_);
-  passed_ = passed_before_file_ + position_.offset;
+  count_passed(unit.file.get(), position_.offset, counted_);
   settle();
 }
 
 void ChunkStream::restart() {
   scheduler_.restart();
+  file_ = nullptr;
   cursor_.leave();
 }
 
@@ -78,17 +84,23 @@ void ChunkStream::save_position(State& state) const {
   state.set("position", {position_.pass, position_.file_ordinal, position_.offset, position_.line});
 }
 
+void ChunkStream::add_positions(std::vector<TextPlace>& out) const {
+  if (file_) out.push_back({file_->index, position_.offset});
+}
+
 uint32_t ChunkStream::restore_position(const State& state) {
   const std::vector<uint64_t>& saved = position_of(state, {UINT32_MAX, UINT32_MAX, UINT64_MAX, State::kMostCount});
   position_ = {static_cast<uint32_t>(saved[0]), static_cast<uint32_t>(saved[1]), saved[2], saved[3]};
-  passed_before_file_ = passed_ - position_.offset;
+  resumed_ = true;
+  // A state that is saved before the first row has places to begin from, too.
+  if (reads_compressed()) file_ = file_at(*file_source_, position_).file;
   source_.seek(position_);
   return position_.pass;
 }
 
 void ChunkStream::start_pass(uint32_t pass) {
   position_ = {.pass = pass};
-  passed_before_file_ = passed_;
+  counted_ = 0;
   source_.seek(position_);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "millrace/input/run/chunk_cursor.h"
@@ -25,6 +26,7 @@ class ChunkStream : public SourceStream {
   bool rows_ready() override;
   void restart() override;
   void save_position(State& state) const override;
+  void add_positions(std::vector<TextPlace>& out) const override;
   uint32_t restore_position(const State& state) override;
   void start_pass(uint32_t pass) override;
 
@@ -35,7 +37,9 @@ class ChunkStream : public SourceStream {
   ChunkCursor cursor_;
   Position position_;  // after the last row that was pulled
   uint64_t bytes_before_chunk_ = 0;
-  uint64_t passed_before_file_ = 0;  // or before the pass, without files
+  std::shared_ptr<const FileEntry> file_;  // of position_; null if that is not known, or without files
+  uint64_t counted_ = 0;                   // of that file, or of the pass: how much of it is in passed_
+  bool resumed_ = false;                   // counted_ is what lies before position_, which is not known yet
   uint64_t chunk_begin_ = 0;
 
   ChunkScheduler scheduler_;  // last: its destructor ends the tasks

@@ -173,13 +173,15 @@ ReaderStream::Reader* ReaderStream::open_idle(Unit file, const Position& positio
   idle_.pop_back();
   file.source = source_index_;
   reader->open(file, position, left_out);
+  reader->counted = passed_before(file.file.get(), position.offset);
   return reader;
 }
 
 // Called when the file of this turn has ended: the next file takes its place, and this turn.
 void ReaderStream::end_file() {
   Reader* ended = places_[turn_];
-  pass_bytes(ended->file.end - ended->position.offset);
+  // The end of a compressed file is known by now.
+  pass_to(*ended, std::max(format_.end_of(*ended->file.file), ended->position.offset));
   idle_.push_back(ended);
   if (Reader* next = take_next()) {
     places_[turn_] = next;
@@ -192,7 +194,7 @@ RowSpan ReaderStream::hand_out(Reader& reader) {
   const RowSpan span = {&reader.cursor.chunk().rows, reader.cursor.rows_passed() - 1, 1};
   const RowId& id = span.block->id(span.begin);
   const uint64_t end = id.offset + id.length;
-  pass_bytes(end - reader.position.offset);
+  pass_to(reader, end);
   reader.position.offset = end;
   reader.position.line = id.next_line;
   reader.left_out = 0;
@@ -216,6 +218,10 @@ void ReaderStream::restart() {
   turn_ = 0;
   names_ended_ = false;
   names_failure_ = nullptr;
+}
+
+void ReaderStream::add_positions(std::vector<TextPlace>& out) const {
+  for (const Reader* reader : places_) out.push_back({reader->file.file->index, reader->position.offset});
 }
 
 void ReaderStream::save_position(State& state) const {

@@ -53,6 +53,7 @@ class ReaderStream : public SourceStream {
     Unit file;
     Position position;      // after the last row that was handed out: offset and line
     uint64_t left_out = 0;  // how many records were left out since then
+    uint64_t counted = 0;   // how much of the file was counted as passed
     uint64_t to_skip = 0;
     FileUnits units;
     ChunkCursor cursor;
@@ -71,6 +72,7 @@ class ReaderStream : public SourceStream {
   RowSpan next_rows(int64_t at_most) override;
   void restart() override;
   void save_position(State& state) const override;
+  void add_positions(std::vector<TextPlace>& out) const override;
   uint32_t restore_position(const State& state) override;
   void start_pass(uint32_t pass) override;
 
@@ -82,9 +84,9 @@ class ReaderStream : public SourceStream {
   void read_ahead();
   void end_file();
   RowSpan hand_out(Reader& reader);
-  void pass_bytes(uint64_t bytes) {
-    bytes_ += bytes;
-    passed_ += bytes;
+  void pass_to(Reader& reader, uint64_t offset) {
+    bytes_ += offset - reader.position.offset;
+    count_passed(reader.file.file.get(), offset, reader.counted);
   }
   Reader* open_idle(Unit file, const Position& position = {}, uint64_t left_out = 0);
 

@@ -6,6 +6,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/rows/empty_passes.h"
 #include "millrace/input/run/chunk_cursor.h"
+#include "millrace/input/run/row_ids.h"
 #include "millrace/input/run/run_length.h"
 
 namespace millrace {
@@ -33,6 +34,7 @@ std::optional<double> run_size(const RowSource& source) {
 SourceStream::SourceStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
                            std::vector<ChainLink> links)
     : source_(source),
+      file_source_(dynamic_cast<const FileSource*>(&source)),
       source_index_(source_index),
       name_(std::move(name)),
       text_(source_port.type == PortType::text),
@@ -77,6 +79,15 @@ std::optional<double> SourceStream::share() const {
   if (ended_) return 1;
   if (!run_size_) return {};
   return *run_size_ > 0 ? std::min(static_cast<double>(passed_) / *run_size_, 1.0) : 0;
+}
+
+uint64_t SourceStream::passed_before(const FileEntry* file, uint64_t offset) const {
+  return file_source_ == nullptr || file == nullptr ? offset : file_source_->passed(*file, offset);
+}
+
+void SourceStream::count_passed(const FileEntry* file, uint64_t offset, uint64_t& counted) {
+  const uint64_t now = std::max(passed_before(file, offset), counted);
+  passed_ += now - std::exchange(counted, now);
 }
 
 void SourceStream::enter_pass(uint32_t pass) {
@@ -142,8 +153,26 @@ void SourceStream::save(State& state) const {
   source_.save(state.scope("source"));
 }
 
+bool SourceStream::reads_compressed() const {
+  return file_source_ != nullptr && file_source_->compressed() != nullptr && file_source_->compressed()->found();
+}
+
+void SourceStream::save_places(State& state, const std::vector<const State*>& ops) const {
+  std::vector<TextPlace> places;
+  add_positions(places);
+  for (const State* op : ops) {
+    for_each_saved_id(*op, [&](const RowId& id) {
+      if (id.source == source_index_) places.push_back({id.file, id.offset});
+    });
+  }
+  file_source_->compressed()->save(state.scope("source"), places);
+}
+
 void SourceStream::restore(const State& state) {
   source_.check(state.scope("source"));
+  if (file_source_ != nullptr && file_source_->compressed() != nullptr) {
+    file_source_->compressed()->restore(state.scope("source"));
+  }
   const auto run = state.count("run", UINT32_MAX);
   rewind(run);
   bytes_ = settled_bytes_ = state.count("bytes");

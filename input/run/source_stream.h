@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "millrace/input/buffer.h"
+#include "millrace/input/compressed/compressed_files.h"
 #include "millrace/input/run/chunk_scheduler.h"
 #include "millrace/input/run/note_log.h"
 #include "millrace/input/run/transform_chain.h"
@@ -49,6 +50,11 @@ class SourceStream : public RowStream {
   void save(State& state) const override;
   void restore(const State& state) override;
   void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }
+  // Whether it takes long to read rows again, so that a saved state has places to begin from.
+  bool reads_compressed() const;
+  // Adds them to a state that save() made: for where the stream stands, and for the rows that a saved state names.
+  // `ops` are the states of all ops.
+  void save_places(State& state, const std::vector<const State*>& ops) const;
 
   // Makes pull() return the end soon, even a call that is waiting. From any thread.
   void cancel() noexcept;
@@ -85,6 +91,8 @@ class SourceStream : public RowStream {
   virtual void restart() = 0;
   // Sets "position" to numbers that say where the stream stands after a row; the first number is the pass.
   virtual void save_position(State& state) const = 0;
+  // Adds where in its files the stream stands.
+  virtual void add_positions(std::vector<TextPlace>&) const {}
   // Goes on at the saved position; returns the pass.
   virtual uint32_t restore_position(const State& state) = 0;
   // Goes on with the first row of pass `pass`, as if a position there had been restored.
@@ -96,6 +104,10 @@ class SourceStream : public RowStream {
   Place place_of(const RowId& id) const {
     return attributed(source_, [&] { return source_.place(id); });
   }
+  // Counts as passed what lies before `offset` of a unit's file; `counted` is how much of the file was counted.
+  void count_passed(const FileEntry* file, uint64_t offset, uint64_t& counted);
+  // How much that is.
+  uint64_t passed_before(const FileEntry* file, uint64_t offset) const;
   // Says that data of pass `pass` come next. Throws the error of an endless source if the pass before gave no row.
   void enter_pass(uint32_t pass);
   // Says that a row of that pass is handed out. The notes before it, and bytes_, now belong to a saved state.
@@ -106,6 +118,7 @@ class SourceStream : public RowStream {
   uint64_t scheduler_bound(const Ahead& ahead) const;
 
   RowSource& source_;
+  const FileSource* const file_source_;  // the same; null if it has no files
   const uint32_t source_index_;
   const std::string name_;
   const bool text_;

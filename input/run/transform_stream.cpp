@@ -125,13 +125,13 @@ void TransformStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
 void TransformStream::save(State& state) const {
   log_.save(state);
   const bool inside = cursor_.inside();
-  save_ids(state, "taken", inside ? std::span<const RowId>(taken_) : std::span<const RowId>());
+  save_ids(state, kTakenRows, inside ? std::span<const RowId>(taken_) : std::span<const RowId>());
   state.set("passed", inside ? static_cast<uint64_t>(cursor_.rows_passed()) : 0);
 }
 
 void TransformStream::restore(const State& state) {
   log_.restore(state, chain_.links());
-  taken_ = load_ids(state, "taken");
+  taken_ = load_ids(state, kTakenRows);
   if (taken_.empty()) {
     state.count("passed", 0);
     return;

@@ -3,6 +3,9 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/compressed/compressed_files.h"
+#include "millrace/input/compressed/inflated_file.h"
+#include "millrace/input/compressed/inflated_stream.h"
 #include "millrace/input/files/open_files.h"
 #include "millrace/input/files/stream_file.h"
 #include "millrace/input/source.h"
@@ -36,11 +39,31 @@ void FileUnits::start(const Unit& file, const Position& position) {
   at_ = position.offset;
   line_ = at_ == 0 ? 1 : position.line;
   ended_ = at_ > 0 && at_ >= file.end;
+  text_ = units_of_text();
 }
 
 void FileUnits::clear() {
   file_ = {};
+  text_ = nullptr;
   ended_ = true;
+}
+
+// Null for a file that is not compressed.
+std::unique_ptr<TextUnits> FileUnits::units_of_text() const {
+  CompressedFiles* const files = format_.compressed();
+  CompressedText* text = nullptr;
+  try {
+    if (files != nullptr) text = files->text_of(*file_.file);
+  } catch (const IoError&) {
+    // It is the error of the task that opens the file.
+  }
+  if (text == nullptr) return nullptr;
+  return std::make_unique<TextUnits>(
+      *files, *text,
+      TextUnits::Settings{.begin = at_,
+                          .unit_bytes = format_.unit_bytes(),
+                          .cut = [this](std::string_view part) { return format_.cut_text(part); },
+                          .interrupted = &interrupted_});
 }
 
 bool FileUnits::next(Unit& unit) {
@@ -54,6 +77,9 @@ bool FileUnits::next(Unit& unit) {
     ended_ = !unit.part;
     if (ended_ && !unit.exact) return false;
     unit.end = ended_ ? at_ : unit.part->end();
+  } else if (text_) {
+    ended_ = !text_->next(unit);
+    if (ended_ && !unit.exact && unit.end == unit.begin) return false;
   } else {
     ended_ = !format_.cut(unit);
   }
@@ -92,6 +118,7 @@ Port FileSource::bind(const BindArgs& args) {
     own_names_->bind(args);
   }
   files_ = attributed(*names_, &NameSource::files);
+  file_system_ = args.files;
   open_files_ = std::make_unique<OpenFiles>(*args.files);
   if (settings_.readers > 1 && has_streams()) {
     throw ConfigError(cat(args.name, ": several readers cannot share standard input or a pipe"), {},
@@ -101,8 +128,20 @@ Port FileSource::bind(const BindArgs& args) {
   return open(args);
 }
 
+void FileSource::read_compressed(bool index) {
+  compressed_ = std::make_unique<CompressedFiles>(*file_system_, *open_files_,
+                                                  CompressedFiles::Settings{.entries = files_, .index = index});
+  for (const auto& file : files_) {
+    if (!file->stream) continue;
+    file->stream->wrap_bytes([&](std::unique_ptr<ByteStream> bytes) {
+      return std::make_unique<InflatedStream>(std::move(bytes), file->path);
+    });
+  }
+}
+
 void FileSource::halve_units() {
   settings_.unit_bytes /= 2;
+  if (compressed_) compressed_->shared().halve_ranges();
   for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(settings_.unit_bytes); });
 }
 
@@ -112,6 +151,21 @@ bool FileSource::cut(Unit& unit) const {
   const uint64_t end = unit.end;
   unit.end = std::min(end, (unit.begin / settings_.unit_bytes + 1) * settings_.unit_bytes);
   return unit.end < end;
+}
+
+uint64_t FileSource::end_of(const FileEntry& file) const { return compressed_ ? compressed_->end_of(file) : file.size; }
+
+size_t FileSource::cut_text(std::string_view text) const {
+  const size_t end = text.rfind('\n');
+  return end == text.npos ? text.size() : end + 1;
+}
+
+bool FileSource::is_compressed(const FileEntry& file) const { return compressed_ && compressed_->is_compressed(file); }
+
+uint64_t FileSource::passed(const FileEntry& file, uint64_t offset) const {
+  if (!compressed_ || !compressed_->found()) return offset;
+  const CompressedText* const text = compressed_->text_of(file);
+  return text != nullptr ? text->bytes_before(offset) : offset;
 }
 
 // Goes on with the next file; false at the end of the data.
@@ -157,6 +211,7 @@ void FileSource::set_wake(const std::function<void()>& wake) {
 }
 
 void FileSource::interrupt() noexcept {
+  units_->interrupt();
   for_each_stream([](StreamFile& stream) { stream.interrupt(); });
 }
 
@@ -187,12 +242,32 @@ Unit FileSource::unit_of(const RowId& id) const {
   return unit;
 }
 
-OpenedFile FileSource::open_file(const FileEntry& file) const { return open_files_->get(file); }
+OpenedFile FileSource::open_file(const FileEntry& file) const { return open_part(file, nullptr); }
+
+OpenedFile FileSource::open_unit(const Unit& unit) const { return open_part(*unit.file, unit.part.get()); }
+
+OpenedFile FileSource::open_part(const FileEntry& file, const StreamPart* of_unit) const {
+  CompressedText* const text = compressed_ ? compressed_->text_of(file) : nullptr;
+  if (text == nullptr) return open_files_->get(file);
+  const auto* const part = static_cast<const TextPart*>(of_unit);
+  if (part != nullptr && part->in_order) return {part->in_order};
+  OpenedFile opened = open_files_->get(file);
+  opened.file = std::make_shared<InflatedFile>(compressed_->shared(), *text, std::move(opened.file),
+                                               part != nullptr ? std::optional(part->range) : std::nullopt);
+  return opened;
+}
 
 bool FileSource::has_streams() const {
   return std::any_of(files_.begin(), files_.end(), [](const auto& file) { return file->stream != nullptr; });
 }
 
-uint64_t FileSource::memory_bound() const { return has_streams() ? StreamFile::memory_bound(settings_.unit_bytes) : 0; }
+uint64_t FileSource::memory_bound() const {
+  uint64_t bytes = has_streams() ? StreamFile::memory_bound(settings_.unit_bytes) : 0;
+  if (!compressed_ || !compressed_->any()) return bytes;
+  // Each file that is read in order has a decoder, and what was read ahead of a part.
+  const uint64_t at_once = 2 * std::min<uint64_t>(static_cast<uint64_t>(settings_.readers), files_.size());
+  bytes += at_once * (compressed_->decoder_memory() + 2 * settings_.unit_bytes);
+  return bytes + compressed_->point_memory();
+}
 
 }  // namespace millrace

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "millrace/input/files/stream_file.h"
 #include "tests/input/op_testing.h"
 
 namespace millrace {
@@ -52,6 +56,101 @@ TEST_F(FileTextTest, StartsAtTheFirstRecordOfTheRange) {
   EXPECT_EQ(range(4, 9), "7 [3\n]");
   EXPECT_EQ(range(8, 9), "9 []");
   EXPECT_EQ(range(4, 7, true), "4 [22\n]") << "an exact range begins where it says";
+}
+
+// The text of a compressed file: how much there is shows at its end, and it may be wrong from some byte on.
+class UnknownText final : public File {
+ public:
+  explicit UnknownText(std::string text, size_t wrong_from = SIZE_MAX)
+      : text_(std::move(text)), wrong_from_(wrong_from) {}
+  uint64_t size() const override { return 7; }
+  size_t read(uint64_t offset, void* to, size_t bytes) const override {
+    if (offset >= wrong_from_) throw DataError("damaged");
+    const size_t end = std::min(text_.size(), wrong_from_);
+    most = std::max(most, offset + bytes);
+    return offset >= end ? 0 : text_.substr(0, end).copy(static_cast<char*>(to), bytes, static_cast<size_t>(offset));
+  }
+  mutable uint64_t most = 0;  // the furthest byte that was asked for
+
+ private:
+  const std::string text_;
+  const size_t wrong_from_;
+};
+
+class InflatedTextTest : public FileTextTest {
+ protected:
+  InflatedTextTest() { use("on disk"); }
+  void start(const std::shared_ptr<const UnknownText>& file, Unit one) { text_.start(file, one, true); }
+  static std::shared_ptr<StreamPart> part(uint64_t begin, const std::string& bytes, bool at_record) {
+    auto out = std::make_shared<StreamPart>();
+    out->begin = begin;
+    out->bytes = bytes;
+    out->at_record = at_record;
+    return out;
+  }
+};
+
+TEST_F(InflatedTextTest, IsReadAsFarAsItIsNeeded) {
+  const auto file = std::make_shared<const UnknownText>(std::string(100000, '1'));
+  start(file, unit(10, 30, true));
+  EXPECT_EQ(text_.offset(), 10u);
+  EXPECT_EQ(text_.bytes().size(), 20u);
+  EXPECT_EQ(file->most, 30u) << "a row that is read again needs no more";
+  EXPECT_FALSE(text_.at_end());
+  text_.extend();
+  EXPECT_LE(file->most, 5000u);
+  while (!text_.at_end()) text_.extend();
+  EXPECT_EQ(text_.bytes().size(), 99990u);
+}
+
+TEST_F(InflatedTextTest, ARangeIsReadFromItsStartAndThePartBeforeTheUnitIsDropped) {
+  const auto file = std::make_shared<const UnknownText>("11\n222\n3\n");
+  Unit one = unit(3, 7, true);
+  one.part = part(0, "", false);
+  start(file, one);
+  EXPECT_EQ(text_.offset(), 3u);
+  EXPECT_EQ(text_.bytes(), "222\n");
+  EXPECT_EQ(text_.limit(), 7u);
+}
+
+// Nobody knows the byte before a range.
+TEST_F(InflatedTextTest, TheFirstRecordOfARangeIsAGuess) {
+  const auto file = std::make_shared<const UnknownText>("11\n222\n3\n");
+  Unit one = unit(3, 9, false);
+  one.part = part(3, "", true);
+  start(file, one);
+  EXPECT_EQ(text_.offset(), 3u);
+  one.part = part(3, "", false);
+  start(file, one);
+  EXPECT_EQ(text_.offset(), 7u) << "after the first line end";
+  one = unit(3, 7, false);
+  one.part = part(3, "", false);
+  start(file, one);
+  EXPECT_EQ(text_.offset(), 7u) << "none begins before the limit";
+}
+
+TEST_F(InflatedTextTest, APartBringsItsBytes) {
+  const auto file = std::make_shared<const UnknownText>("11\n222\n3\n");
+  Unit one = unit(3, 7, false);
+  one.part = part(3, "222\n", true);
+  start(file, one);
+  EXPECT_EQ(text_.bytes(), "222\n");
+  EXPECT_EQ(file->most, 0u) << "nothing is read";
+  text_.extend();
+  EXPECT_EQ(text_.bytes(), "222\n3\n");
+}
+
+TEST_F(InflatedTextTest, WhatIsWrongComesAfterTheTextBeforeIt) {
+  const auto file = std::make_shared<const UnknownText>("11\n222\n3\n", 5);
+  start(file, unit(0, 9, true));
+  EXPECT_EQ(text_.bytes(), "11\n22");
+  EXPECT_EQ(error_of([&] { text_.extend(); }), "damaged");
+  Unit one = unit(4, 9, false);
+  one.part = part(4, "", false);
+  EXPECT_EQ(error_of([&] { start(file, one); }), "damaged") << "no record begins before it";
+  one = unit(7, 9, true);
+  one.part = part(0, "", true);
+  EXPECT_EQ(error_of([&] { start(file, one); }), "damaged");
 }
 
 TEST_F(FileTextTest, ACloseLetsTheFileGoAndKeepsTheBytes) {

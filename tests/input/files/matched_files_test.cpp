@@ -120,7 +120,8 @@ TEST_F(MatchFilesTest, RefusesAPatternThatIsLongerThanAnyPath) {
 // The hint works: what it names is read, or it says what has to be done before.
 TEST(MatchFiles, OfAFolderSaysHowToReadWhatIsInIt) {
   const TempFolder folder;
-  for (const char* name : {"csv", "images", "images/7", "images/8", "deep", "deep/a", "mixed", "empty", "hidden"}) {
+  for (const char* name :
+       {"csv", "images", "images/7", "images/8", "deep", "deep/a", "mixed", "empty", "hidden", "packed"}) {
     std::filesystem::create_directory(folder.path(name));
   }
   for (const char* name : {"csv/a.csv", "csv/b.csv", "deep/a/x.tsv", "mixed/README", "mixed/z.csv", "hidden/.a"}) {
@@ -139,6 +140,9 @@ TEST(MatchFiles, OfAFolderSaysHowToReadWhatIsInIt) {
   EXPECT_EQ(hint("csv/"), cat("to read what is in it, write ", folder.path("csv/*.csv")));
   EXPECT_EQ(hint("mixed"), cat("to read what is in it, write ", folder.path("mixed/*.csv")));
   EXPECT_EQ(hint("deep"), cat("to read what is in it, write ", folder.path("deep/*/*.tsv")));
+  folder.write("packed/a.csv.gz", std::string("\x1f\x8b\x08\0", 4));
+  EXPECT_EQ(hint("packed"), cat("to read what is in it, write ", folder.path("packed/*.gz")))
+      << "they are read as they are";
   EXPECT_EQ(match_files(Patterns{folder.path("deep/*/*.tsv")}, {}, FileSystem::local()).size(), 1u);
   EXPECT_EQ(hint("images"),
             cat(folder.path("images/7/1.png"),

@@ -53,6 +53,17 @@ TEST_F(HoldOutTest, ATrainingGetsItsRowsWhateverTheThreadsAndTheSummaryCountsThe
   EXPECT_EQ(graph.dropped(), Lines{cat("hold_out ", rows(Side::held_out).size())});
 }
 
+TEST_F(HoldOutTest, ACompressedFileHasTheRowsOfThePlainOne) {
+  const Lines held = rows(Side::held_out);
+  for (const char* ending : {".gz", ".zst", ".bz"}) {
+    const std::string path = cat("a.csv", ending);
+    files_.files[path] = files_.files["a.csv"];  // its name decides
+    Lines same;
+    for (const std::string& line : held) same.push_back(path + line.substr(line.find(':')));
+    EXPECT_EQ(rows(Side::held_out, path) == same, ending != std::string(".bz")) << path;
+  }
+}
+
 TEST_F(HoldOutTest, TheRunsSeedFolderAndOtherFilesDoNotMatterButItsOwnSeedDoes) {
   const Lines held = rows(Side::held_out);
   files_.folders.insert("d");

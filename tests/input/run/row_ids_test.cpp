@@ -17,6 +17,21 @@ TEST(RowIds, ComeBackAsTheyWere) {
   EXPECT_TRUE(load_ids(read, "none").empty());
 }
 
+TEST(RowIds, AreFoundInTheStateOfAnyOp) {
+  State state;
+  save_ids(state, kHeldRows, std::vector<RowId>{{1, 2, 3, 4, 5, 6, 7}});
+  save_ids(state, kTakenRows, std::vector<RowId>{{1, 2, 3, 4, 8, 9, 10}, {2, 0, 0, 1, 11, 1, 2}});
+  std::vector<uint64_t> offsets;
+  const auto add = [&](const RowId& id) { offsets.push_back(id.offset); };
+  for_each_saved_id(state, add);
+  EXPECT_EQ(offsets, (std::vector<uint64_t>{5, 8, 11}));
+  State other;
+  other.set("rows", 17);
+  offsets.clear();
+  for_each_saved_id(other, add);
+  EXPECT_TRUE(offsets.empty()) << "a count of rows";
+}
+
 TEST(RowIds, RefuseWhatIsNone) {
   State state;
   EXPECT_THROW(load_ids(state, "window"), DataError);
