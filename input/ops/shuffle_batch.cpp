@@ -4,8 +4,10 @@
 // scale_to(philox64(seed, fnv1a64(name), j), n), where n = min(W, rows left) rows are present. Before draw j + 1 the
 // next row of the input takes the place of the drawn row; at the end of the data the row in the last place takes it.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "millrace/core/random.h"
@@ -105,14 +107,16 @@ class ShuffleBatch final : public BatchBuffer {
 
   // Whether the rows have ended is not saved: in a restored graph they may go on.
   void save(State& state) const override {
-    save_ids(state, "rows", pool_.ids().first(static_cast<size_t>(present_)));
+    std::vector<RowId> ids;
+    for (int64_t place = 0; place < present_; ++place) ids.push_back(pool_.id(place));
+    save_ids(state, kHeldRows, ids);
     state.set("hole", static_cast<uint64_t>(hole_));
     state.set("draws", draws_);
     state.set("dropped", dropped_);
   }
 
   void restore(const State& state) override {
-    const std::vector<RowId> ids = load_ids(state, "rows");
+    const std::vector<RowId> ids = load_ids(state, kHeldRows);
     const int64_t rows = std::ssize(ids);
     const bool has_hole = state.value("hole") != static_cast<uint64_t>(kNoHole);
     hole_ = has_hole ? state.count("hole", options_.window()) : kNoHole;
@@ -122,11 +126,9 @@ class ShuffleBatch final : public BatchBuffer {
     draws_ = state.count("draws");
     dropped_ = state.count("dropped");
     take_memory();
-    for (present_ = 0; present_ < rows; ++present_) {
-      const RowId& id = ids[static_cast<size_t>(present_)];
-      if (present_ != hole_) input().fetch(id, pool_, present_);
-      pool_.id(present_) = id;
-    }
+    for (int64_t place = 0; place < rows; ++place) pool_.id(place) = ids[static_cast<size_t>(place)];
+    fetch_rows(rows);
+    present_ = rows;
   }
 
   void add_dropped(std::vector<Dropped>& out) const override {
@@ -135,6 +137,22 @@ class ShuffleBatch final : public BatchBuffer {
 
  private:
   static constexpr int64_t kNoHole = -1;
+
+  // Reads the first `rows` rows again, in the order in which they lie in their files: a compressed file has to be read
+  // from its start, or from some place before a row.
+  void fetch_rows(int64_t rows) {
+    std::vector<int64_t> places(static_cast<size_t>(rows));
+    std::iota(places.begin(), places.end(), int64_t{0});
+    std::ranges::sort(places, {}, [this](int64_t place) {
+      const RowId& id = pool_.id(place);
+      return std::tuple(id.source, id.file, id.offset);
+    });
+    for (const int64_t place : places) {
+      const RowId id = pool_.id(place);
+      if (place != hole_) input().fetch(id, pool_, place);
+      pool_.id(place) = id;
+    }
+  }
 
   void take_memory() {
     try {

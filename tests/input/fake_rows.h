@@ -38,6 +38,7 @@ class FakeRows : public RowStream {
   bool has_source(uint32_t source) const override { return source == 1; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override {
     ++fetches;
+    fetched.push_back(id);
     make(static_cast<int64_t>(id.offset), block, row);
   }
   void set_ahead(int64_t, int) override {}
@@ -48,6 +49,7 @@ class FakeRows : public RowStream {
 
   int64_t at() const { return at_; }
   int64_t pulls = 0, fetches = 0;
+  std::vector<RowId> fetched;
   // Rows that are not there yet, until somebody waits for them. Rows come up to the next of these.
   std::set<int64_t> pauses;
 

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "millrace/core/random.h"
@@ -256,6 +258,22 @@ TEST(ShuffleBatch, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(make_error(options(1, 1).set("threads", 0)), HasSubstr("threads: expected at least 1"));
   EXPECT_THAT(make_error(Spec::map().set("batch_size", 1).set("capacity", 3)),
               HasSubstr("the key min_after_dequeue is required"));
+}
+
+// A compressed file would have to be read from its start for each row.
+TEST(ShuffleBatch, RestoresItsWindowInTheOrderOfTheFiles) {
+  FakeRows input(100);
+  BatchRun run("shuffle_batch", options(4, 20), input, 23);
+  run.next();
+  run.next();
+  State state;
+  run.op().save(state);
+  FakeRows again(100);
+  BatchRun other("shuffle_batch", options(4, 20), again, 23);
+  other.op().restore(state);
+  ASSERT_EQ(again.fetched.size(), 23u) << "one place of the window waits for a row";
+  const auto place = [](const RowId& id) { return std::tuple(id.source, id.file, id.offset); };
+  EXPECT_TRUE(std::ranges::is_sorted(again.fetched, {}, place));
 }
 
 }  // namespace
