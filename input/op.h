@@ -106,6 +106,8 @@ struct BindArgs {
 struct OpStatistics {
   std::string name;
   double busy_seconds = 0;
+  // How much of that one thread does at a time: a source may have to read compressed data in order.
+  double serial_seconds = 0;
   // How long a source and the transforms after it ran no task because there was no room for what they make.
   double blocked_seconds = 0;
   uint64_t rows = 0;   // given out

@@ -66,6 +66,10 @@ class Diagnostician {
       out_.bottleneck = Bottleneck::step;
     }
     out_.op = busiest_op(run_.delivery.input.ops);
+    for (const OpStatistics& op : run_.delivery.input.ops) {
+      const bool limits = out_.bottleneck == Bottleneck::input && op.serial_seconds >= kBusy * times_.total();
+      if (limits && times_.total() > 0) out_.serial_op = op.name;
+    }
     if (seconds_ < kTellingSeconds || steps_ < kTellingSteps) return out_;
     advise_delivery();
     advise_limits(busy);

@@ -38,7 +38,8 @@ struct Advice {
 
 struct Diagnosis {
   Bottleneck bottleneck = Bottleneck::none;
-  std::string op;  // the op of the input that takes the most time, or that the first advice is about
+  std::string serial_op;  // the op that limits the input, because one thread at a time does its work; mostly empty
+  std::string op;         // the op of the input that takes the most time, or that the first advice is about
   // Shares of the training's time on the thread that trains; the rest is the step.
   double make_share = 0, wait_share = 0, copy_share = 0;
   double input_share = 0;       // the share of the processors' time that the ops took

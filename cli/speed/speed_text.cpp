@@ -55,6 +55,13 @@ std::string bottleneck_text(const SpeedReport& report) {
   return {};
 }
 
+std::string serial_text(const Diagnosis& diagnosis) {
+  if (diagnosis.serial_op.empty()) return {};
+  return cat(diagnosis.serial_op,
+             " inflates on one thread at a time; bgzip's files, zstd frames that tell their size, and several files "
+             "with readers are read in parallel");
+}
+
 std::string advice_or_why_not(const SpeedReport& report) {
   if (report.advice) {
     return fmt::format("{}; measured: {:.2f} times as fast", advice_text(*report.advice), report.advice->expected_gain);
@@ -66,6 +73,7 @@ std::string advice_or_why_not(const SpeedReport& report) {
   std::string out = report.tried.empty()
                         ? "no key that leaves the result as it is was worth trying"
                         : "none of the keys that were tried makes it faster by more than a tenth and the noise";
+  if (const std::string serial = serial_text(report.diagnosis); !serial.empty()) return cat(out, ": ", serial);
   if (!report.op.empty()) out += cat(": ", report.op, " wants fewer or cheaper values, or more processors");
   return out;
 }
@@ -166,6 +174,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const DeliveryStatistics&
   if (diagnosis.validation_share >= kMuchValidation) {
     out += cat("validation: ", format_share(diagnosis.validation_share), " of the time\n");
   }
+  if (const std::string serial = serial_text(diagnosis); !serial.empty()) out += cat("slow: ", serial, '\n');
   if (!diagnosis.advice.empty()) {
     const Advice& advice = diagnosis.advice.front();
     out += fmt::format("advice: {}; about {:.1f} times as fast\n", advice_text(advice), advice.expected_gain);

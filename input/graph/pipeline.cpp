@@ -318,7 +318,10 @@ InputStatistics Pipeline::statistics() const {
     }
   };
   for (const auto& stream : graph.source_streams) {
+    const size_t source = out.ops.size();
     add(stream->chain(), stream->work(), stream->blocked_nanoseconds());
+    out.ops[source].serial_seconds = static_cast<double>(stream->planning_nanoseconds()) * kNanosecond;
+    out.ops[source].busy_seconds += out.ops[source].serial_seconds;
     out.second_tries += stream->second_tries();
   }
   for (const auto& stream : graph.transform_streams) add(stream->chain(), stream->work());

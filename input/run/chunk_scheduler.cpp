@@ -106,6 +106,7 @@ ChunkScheduler::Slot* ChunkScheduler::next_inline() {
       const MutexUnlock unlocked(mutex_);
       next = next_unit();
     }
+    waited_nanoseconds_ += next.nanoseconds;
     if (end_planning(*slot, next)) {
       const auto start = Clock::now();
       run_here(*slot, started_++);
@@ -247,6 +248,7 @@ void ChunkScheduler::plan_more(bool for_consumer) noexcept {
       if (slot != nullptr) next = next_unit();
     }
     if (slot == nullptr) return;
+    if (for_consumer) waited_nanoseconds_ += next.nanoseconds;
     submits = end_planning(*slot, next);
     if (submits) ++active_;
   }
@@ -270,6 +272,7 @@ ChunkScheduler::Slot* ChunkScheduler::begin_planning() noexcept {
 
 ChunkScheduler::NextUnit ChunkScheduler::next_unit() noexcept {
   NextUnit next;
+  const Clock::time_point start = Clock::now();
   try {
     next.ready = executor_ == nullptr || units_.ready();
     next.found = next.ready && units_.next(next.unit);
@@ -278,12 +281,14 @@ ChunkScheduler::NextUnit ChunkScheduler::next_unit() noexcept {
     next.unit.exact = true;
     next.failure = chain_.failure_of_first();
   }
+  next.nanoseconds = nanoseconds_since(start);
   return next;
 }
 
 // Puts the unit after the earlier ones; returns whether it needs a task.
 bool ChunkScheduler::end_planning(Slot& slot, const NextUnit& next) noexcept {
   planning_ = false;
+  planning_nanoseconds_ += next.nanoseconds;
   if (next.ready) unready_ = false;
   if (!next.found && !next.failure) {
     ended_ = next.ready;
@@ -406,6 +411,11 @@ RowsHeld ChunkScheduler::rows_held() const {
 uint64_t ChunkScheduler::blocked_nanoseconds() const {
   const MutexLock lock(mutex_);
   return blocked_nanoseconds_ + (blocked_ ? nanoseconds_since(blocked_since_) : 0);
+}
+
+uint64_t ChunkScheduler::planning_nanoseconds() const {
+  const MutexLock lock(mutex_);
+  return planning_nanoseconds_;
 }
 
 std::vector<TaskMemory::Work> ChunkScheduler::work() const {

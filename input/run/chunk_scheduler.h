@@ -74,6 +74,8 @@ class ChunkScheduler : private Task {
   // How long no task ran because finished chunks took up all the room.
   uint64_t blocked_nanoseconds() const;
   uint64_t second_tries() const { return second_tries_; }
+  // How long the units took to plan, which one thread does at a time: compressed text may be decoded on the way.
+  uint64_t planning_nanoseconds() const;
 
  private:
   using Slot = ChunkSlot;
@@ -82,6 +84,7 @@ class ChunkScheduler : private Task {
     bool ready = false, found = false;
     Unit unit;
     std::exception_ptr failure;
+    uint64_t nanoseconds = 0;  // that it took
   };
 
   void run() noexcept override;
@@ -152,6 +155,7 @@ class ChunkScheduler : private Task {
   bool blocked_ MILLRACE_GUARDED_BY(mutex_) = false;  // since blocked_since_
   Clock::time_point blocked_since_ MILLRACE_GUARDED_BY(mutex_);
   uint64_t blocked_nanoseconds_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  uint64_t planning_nanoseconds_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::exception_ptr failure_;  // set once, under mutex_, before alarmed_; read without mutex_ only after alarmed_
   std::vector<TaskMemory::Work> work_ MILLRACE_GUARDED_BY(mutex_);
 

@@ -71,6 +71,7 @@ class SourceStream : public RowStream {
   // one may be full while others are not.
   uint64_t blocked_nanoseconds() const;
   uint64_t second_tries() const { return total(&ChunkScheduler::second_tries); }
+  uint64_t planning_nanoseconds() const { return total(&ChunkScheduler::planning_nanoseconds); }
   // Decoded rows that wait to be pulled: held() says how many wait now and on average, ahead_rows() how many may.
   RowsHeld held() const;
   int64_t ahead_rows() const { return ahead_.rows; }

@@ -64,6 +64,18 @@ TEST(Diagnosis, TheInputIsTheBottleneckWhereTheStepWaitsOrTheProcessorsAreBusyWi
   EXPECT_THAT(diagnosis_of({}, run_of({.wait_seconds = 6})).advice, IsEmpty()) << "no key would change it";
 }
 
+TEST(Diagnosis, AnOpThatOneThreadAtATimeWorksForIsNamed) {
+  TrainResult run = run_of({.wait_seconds = 6}, 9);
+  EXPECT_EQ(diagnosis_of({}, run).serial_op, "");
+  run.delivery.input.ops[0].serial_seconds = 5;
+  EXPECT_EQ(diagnosis_of({}, run).serial_op, "synthetic");
+  run.delivery.input.ops[0].serial_seconds = 3;
+  EXPECT_EQ(diagnosis_of({}, run).serial_op, "") << "it is not what the step waits for";
+  run.delivery.input.ops[0].serial_seconds = 1;
+  run.delivery.times = {.wait_seconds = 0.5};
+  EXPECT_EQ(diagnosis_of({}, run).serial_op, "") << "the step hardly waits";
+}
+
 TEST(Diagnosis, AFedTrainingShouldBeNative) {
   const Diagnosis found = diagnosis_of({.delivery = "feed"}, run_of({.make_seconds = 4, .copy_seconds = 1}, 4));
   ASSERT_THAT(found.advice, SizeIs(1));

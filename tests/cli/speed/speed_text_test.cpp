@@ -155,6 +155,19 @@ TEST(DiagnosisText, SaysWhatValidationsTook) {
   EXPECT_EQ(diagnosis_text(diagnosis, example_delivery()).find("validation"), std::string::npos);
 }
 
+TEST(DiagnosisText, SaysWhatOneThreadDoesAtATime) {
+  Diagnosis diagnosis = example_diagnosis();
+  diagnosis.serial_op = "csv_reader";
+  EXPECT_THAT(
+      diagnosis_text(diagnosis, example_delivery()),
+      HasSubstr("on average\nslow: csv_reader inflates on one thread at a time; bgzip's files, zstd frames that "
+                "tell their size, and several files with readers are read in parallel\nadvice: "));
+  SpeedReport report = example();
+  report.advice.reset();
+  report.diagnosis = diagnosis;
+  EXPECT_THAT(speed_text(report), HasSubstr("by more than a tenth and the noise: csv_reader inflates on one thread"));
+}
+
 TEST(DiagnosisText, OfNothingIsNothing) { EXPECT_EQ(diagnosis_text({}, {}), ""); }
 
 TEST(AdviceText, OfAnAbsentKeySaysNoValue) {
