@@ -9,6 +9,7 @@
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/compressed/inflated_file.h"
 #include "millrace/input/files/matched_files.h"
 #include "millrace/input/graph/pipeline.h"
 
@@ -67,12 +68,13 @@ CsvForm look_at_form(const DataLookArgs& args, const std::vector<std::string>& p
   std::string path = paths.front();
   bool whole = true;
   for (const std::string& candidate : paths) {
-    const std::unique_ptr<File> file = args.file_system->open(candidate);
-    head.resize(static_cast<size_t>(std::min<uint64_t>(file->size(), kHeadBytes)));
+    const std::shared_ptr<const File> file = inflated(args.file_system->open(candidate), candidate);
+    head.resize(kHeadBytes + 1);
     head.resize(file->read(0, head.data(), head.size()));
     if (head.empty()) continue;
     path = candidate;
-    whole = head.size() == file->size();
+    whole = head.size() <= kHeadBytes;
+    head.resize(std::min(head.size(), kHeadBytes));
     break;
   }
   return sniff_csv({.head = head,
@@ -133,6 +135,11 @@ void read_rows(const DataLookArgs& args, DataLook& look) {
   }
   pipeline.summary(summary);
   look.bytes = summary.bytes;
+  // How much text is in compressed files is not known before it was read.
+  const bool compressed =
+      std::ranges::any_of(look.paths, [](const auto& path) { return without_compression(path) != path; });
+  const double share = look.whole ? 1 : summary.share.value_or(0);
+  if (compressed && share > 0) look.all_bytes = static_cast<uint64_t>(static_cast<double>(look.bytes) / share);
 }
 
 }  // namespace
