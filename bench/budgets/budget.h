@@ -30,6 +30,7 @@ struct Skip {
 
 using Budgets = std::vector<Budget>;
 void add_checkpoint_budgets(Budgets& out);
+void add_compressed_budgets(Budgets& out);
 void add_decode_budgets(Budgets& out);
 void add_input_budgets(Budgets& out);
 void add_predict_budgets(Budgets& out);
