@@ -74,8 +74,10 @@ std::vector<StoredArray> ArrayFiles::arrays_of(size_t index) const {
   std::vector<StoredArray> out;
   for (size_t i = index; i < entries().size(); i += named()) {
     const std::shared_ptr<const FileEntry>& file = entries()[i];
-    const Packing packing = packing_of(*open_file(*file).file);
-    out.push_back(stored_array(file, {.packing = packing, .begin = 0, .end = file->size}, read_header_));
+    char start[kMagicBytes];
+    const size_t got = open_file(*file).file->read(0, start, sizeof start);
+    out.push_back(
+        stored_array(file, {.compression = compression_of({start, got}), .begin = 0, .end = file->size}, read_header_));
   }
   return out;
 }

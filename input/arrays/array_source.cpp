@@ -8,11 +8,20 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/compressed/inflated_file.h"
 #include "millrace/input/files/open_files.h"
 
 namespace millrace {
 
 namespace {
+
+// Compressed bytes can be read from places that are about so far apart (CompressedText::kDistance): a task reads from
+// one to the next.
+constexpr uint64_t kPackedUnit = CompressedText::kDistance;
+// What reads it takes about as much at least.
+constexpr uint64_t kPackedAlways = uint64_t{256} << 10;
+// Compressed, a row takes next to nothing in a file, however large it is.
+constexpr uint64_t kMostPackedRow = uint64_t{64} << 20;
 
 // Memory of a task: rows as the file has them, and what was read of an array in columns.
 struct ArrayScratch {
@@ -88,14 +97,15 @@ Port ArraySource::open(const BindArgs&) {
 StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, const ArrayPlace& place_of_array,
                                       ReadHeader read_header) const {
   StoredArray out{.file = std::move(file)};
-  const auto& [packing, begin, end] = place_of_array;
+  const auto& [compression, begin, end] = place_of_array;
   const auto opened = [this, entry = out.file] { return open_file(*entry).file; };
   try {
-    if (packing == Packing::none) {
+    if (compression == Compression::none) {
       out.layout = read_header({*opened(), begin, end - begin});
       out.begin = begin + out.layout.begin;
     } else {
-      out.unpacked = unpack({.open = opened, .path = out.file->path, .packing = packing, .begin = begin, .end = end});
+      out.unpacked = std::make_shared<UnpackedFile>(UnpackedFile::Settings{
+          .open = opened, .path = out.file->path, .kind = compression, .begin = begin, .end = end});
       out.layout = read_header({*out.unpacked, 0, out.unpacked->size()});
       out.begin = out.layout.begin;
     }
@@ -110,6 +120,7 @@ StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, con
 void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
   RowSpec rows;
   uint64_t row_bytes = 0;
+  bool packed = false;
   for (size_t field = 0; field < fields_.size(); ++field) {
     const ArrayLayout &layout = arrays[field].layout, &first = arrays[0].layout;
     if (layout.rows != first.rows) {
@@ -119,6 +130,15 @@ void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
     }
     rows.fields.push_back({.name = fields_[field], .dtype = layout.numbers.dtype(), .shape = layout.row});
     row_bytes += layout.row_bytes();
+    if (arrays[field].unpacked) {
+      packed = true;
+      packed_memory_ += std::min(TextResources::kOfFile, arrays[field].file->size / 2) + kPackedAlways;
+      if (layout.row_bytes() > kMostPackedRow) {
+        throw DataError(cat("a row of the array has ", layout.row_bytes(), " bytes; of a compressed array at most ",
+                            kMostPackedRow, " are read"),
+                        {arrays[field].file->path});
+      }
+    }
     if (rows_ != nullptr && rows.fields.back() != rows_->fields[field]) {
       throw DataError(cat("the field ", fields_[field], " is ", rows.fields.back().type_text(), " here, and ",
                           rows_->fields[field].type_text(), " in ", array(0, field).file->path),
@@ -127,7 +147,7 @@ void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
   }
   if (rows_ == nullptr) rows_ = std::make_shared<const RowSpec>(std::move(rows));
   // Files may hold the same field in types of other sizes.
-  const uint64_t rows_of_a_unit = std::max<uint64_t>(unit_bytes() / row_bytes, 1);
+  const uint64_t rows_of_a_unit = std::max<uint64_t>((packed ? kPackedUnit : unit_bytes()) / row_bytes, 1);
   unit_rows_ = file == 0 ? rows_of_a_unit : std::min(unit_rows_, rows_of_a_unit);
   all_rows_ += arrays[0].layout.rows;
   named_bytes_ += entries_[file]->size;

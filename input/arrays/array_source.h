@@ -11,7 +11,7 @@
 
 #include "millrace/core/options.h"
 #include "millrace/input/arrays/array_layout.h"
-#include "millrace/input/arrays/packed_bytes.h"
+#include "millrace/input/compressed/compression.h"
 #include "millrace/input/source.h"
 
 namespace millrace {
@@ -32,7 +32,7 @@ struct StoredArray {
 
 // Where an array lies in a file, with its header.
 struct ArrayPlace {
-  Packing packing = Packing::none;
+  Compression compression = Compression::none;
   uint64_t begin = 0, end = 0;
 };
 
@@ -54,6 +54,7 @@ class ArraySource : public FileSource {
   uint64_t end_of(const FileEntry& file) const override { return array(file.index, 0).layout.rows; }
   void read(Chunk& chunk) const override;
   ChunkBound chunk_bound() const override;
+  uint64_t memory_bound() const override { return packed_memory_; }
   std::optional<uint64_t> pass_size() const override;
 
  protected:
@@ -77,7 +78,7 @@ class ArraySource : public FileSource {
   std::vector<std::shared_ptr<const FileEntry>> entries_;
   std::vector<StoredArray> arrays_;  // of file 0, then of file 1, and so on
   SharedRowSpec rows_;
-  uint64_t unit_rows_ = 1, all_rows_ = 0, named_bytes_ = 0;
+  uint64_t unit_rows_ = 1, all_rows_ = 0, named_bytes_ = 0, packed_memory_ = 0;
 };
 
 }  // namespace millrace

@@ -61,7 +61,8 @@ class NpzReader final : public ArraySource {
         const ZipMember& member = find(members, name);
         const FileRange bytes = bytes_of(member, archive);
         out.push_back(stored_array(
-            entry, {.packing = packing_of_member(member), .begin = bytes.begin, .end = bytes.begin + bytes.size},
+            entry,
+            {.compression = compression_of_member(member), .begin = bytes.begin, .end = bytes.begin + bytes.size},
             read_npy_header));
         const std::shared_ptr<const File>& unpacked = out.back().unpacked;
         if ((unpacked ? unpacked->size() : bytes.size) != member.bytes) throw DataError("the zip archive is damaged");
@@ -93,10 +94,10 @@ class NpzReader final : public ArraySource {
                                     : cat("it has ", join(known)));
   }
 
-  static Packing packing_of_member(const ZipMember& member) {
+  static Compression compression_of_member(const ZipMember& member) {
     if (member.encrypted) throw DataError("the array is encrypted");
-    if (member.method == ZipMember::Method::deflated) return Packing::deflate;
-    if (member.method == ZipMember::Method::stored) return Packing::none;
+    if (member.method == ZipMember::Method::deflated) return Compression::deflate;
+    if (member.method == ZipMember::Method::stored) return Compression::none;
     throw DataError(cat("the array is compressed by method ", static_cast<int>(member.method),
                         " of zip, only 8 (deflate) is read"));
   }
