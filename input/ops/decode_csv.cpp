@@ -1,43 +1,29 @@
 // decode_csv: text -> rows. Cuts records, converts the selected columns, and says exactly what is wrong, and where.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/core/utf8.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/given_values.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
-#include "millrace/input/files/append_file.h"
+#include "millrace/input/ops/shared/bad_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 
-enum class OnBadRow { fail, skip };
-template <>
-struct EnumNames<OnBadRow> {
-  static constexpr std::pair<std::string_view, OnBadRow> kNames[] = {{"fail", OnBadRow::fail},
-                                                                     {"skip", OnBadRow::skip}};
-};
-
 namespace {
 
-struct DecodeCsvOptions {
+struct DecodeCsvOptions : BadRowOptions {
   Spec fields;
   Spec names;
   std::vector<std::string> missing = {""};
   bool allow_nonfinite = true;
-  OnBadRow on_bad_row = OnBadRow::fail;
-  std::optional<int64_t> max_bad_rows;
-  std::optional<std::string> bad_rows_file;
 
   void declare(OptionReader& o) {
     o.required("fields", fields, "name: {columns, type: float32, default} of each field");
@@ -49,87 +35,11 @@ struct DecodeCsvOptions {
     o.may_be("names", {{.is = OptionForm::Is::map, .items = {{.is = OptionForm::Is::text}}}});
     o.optional("missing", missing, "texts, besides the empty one, that mean a missing value");
     o.optional("allow_nonfinite", allow_nonfinite, "whether nan and infinities are values");
-    o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
-    o.used_as("on_bad_row", OptionUse::bad_rows);
-    o.in_pass("on_bad_row", OnBadRow::fail);
-    o.optional("max_bad_rows", max_bad_rows, {.min = 0},
-               "with on_bad_row: skip, how many bad rows the whole run may have");
-    o.used_as("max_bad_rows", OptionUse::bad_rows);
-    o.not_in_pass("max_bad_rows");
-    o.optional("bad_rows_file", bad_rows_file, "with on_bad_row: skip, a file that gets a JSON line for each bad row");
-    o.only_speed("bad_rows_file");
-    o.used_as("bad_rows_file", OptionUse::written_file);
-    o.not_in_pass("bad_rows_file");
-    if (!o.reading() || on_bad_row == OnBadRow::skip) return;
-    if (max_bad_rows) throw o.node("max_bad_rows").error("max_bad_rows needs on_bad_row: skip");
-    if (bad_rows_file) throw o.node("bad_rows_file").error("bad_rows_file needs on_bad_row: skip");
+    BadRowOptions::declare(o);
   }
 };
 
-// A JSON line for every row that was left out because of its faults:
-//
-//   {"v":1,"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): .."}
-//
-// `field` and `text` are null if no single value is at fault. The file is replaced when the first row is written,
-// unless it is resumed.
-class BadRowsFile {
- public:
-  explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
-
-  // Throws IoError if a row could not be written now.
-  void check() const {
-    explained([this] { AppendFile::check(path_); });
-  }
-
-  void add(const BadRow& row) {
-    const bool has_value = !row.field.empty();
-    const std::string line =
-        cat("{\"v\":1,\"file\":", json_string(row.place.file), ",\"line\":", row.place.line,
-            ",\"column\":", row.place.column, ",\"field\":", has_value ? json_string(row.field) : "null",
-            ",\"text\":", has_value ? json_string(row.text) : "null", ",\"reason\":", json_string(row.reason), "}\n");
-    if (!out_) open(false);
-    explained([&] { out_->append(line); });
-  }
-
-  // Keeps the first `rows` lines of the file that an earlier run left, and goes on after them; if the file is gone, it
-  // begins anew.
-  void resume(uint64_t rows) {
-    std::ifstream in(path_, std::ios::binary);
-    if (rows == 0 || !in) return;
-    uint64_t lines = 0, bytes = 0;
-    for (std::string line; lines < rows && std::getline(in, line) && !in.eof(); ++lines) bytes += line.size() + 1;
-    if (lines < rows) {
-      throw DataError(cat("the file of bad rows has ", count_of(static_cast<int64_t>(lines), "line"), ", but ", rows,
-                          " were written before the state was saved"),
-                      {path_}, "give bad_rows_file another path, or move the file away");
-    }
-    std::error_code failure;
-    std::filesystem::resize_file(path_, bytes, failure);
-    if (failure) throw IoError(cat("cannot shorten the file of bad rows: ", errno_text(failure.value())), {path_});
-    open(true);
-  }
-
- private:
-  void open(bool goes_on) {
-    explained([&] { out_.emplace(path_, goes_on); });
-  }
-
-  // Adds the option's name to errors.
-  template <class Body>
-  static void explained(const Body& body) {
-    try {
-      body();
-    } catch (IoError& error) {
-      error.add_context("bad_rows_file");
-      throw;
-    }
-  }
-
-  const std::string path_;
-  std::optional<AppendFile> out_;
-};
-
-class DecodeCsv final : public Transform {
+class DecodeCsv final : public DecodingTransform {
  public:
   using Options = DecodeCsvOptions;
   static constexpr std::string_view kLeads = "text to rows";
@@ -150,18 +60,15 @@ class DecodeCsv final : public Transform {
   }
 
   explicit DecodeCsv(const Options& options)
-      : requests_(read_fields(options.fields, options.allow_nonfinite)),
+      : DecodingTransform(options),
+        requests_(read_fields(options.fields, options.allow_nonfinite)),
         names_(options.names),
-        rules_{options.missing, options.allow_nonfinite},
-        skip_bad_rows_(options.on_bad_row == OnBadRow::skip),
-        max_bad_rows_(options.max_bad_rows ? static_cast<uint64_t>(*options.max_bad_rows) : UINT64_MAX) {
-    if (options.bad_rows_file) bad_rows_file_.emplace(*options.bad_rows_file);
-  }
+        rules_{options.missing, options.allow_nonfinite} {}
 
   std::vector<PortType> inputs() const override { return {PortType::text}; }
 
   Port bind(const BindArgs& args) override {
-    if (bad_rows_file_) bad_rows_file_->check();
+    check_report();
     const TextFormat* format = args.inputs.front().format.get();
     const auto* dialect = dynamic_cast<const CsvDialect*>(format);
     if (dialect == nullptr) {
@@ -216,22 +123,9 @@ class DecodeCsv final : public Transform {
     return Spec::map({{"columns", std::move(columns)}, {"type", "string"}, {"default", ""}, {"missing", missing}});
   }
 
-  void report(const BadRow& row) override {
-    if (bad_rows_file_) bad_rows_file_->add(row);
-  }
-  void resume_reports(uint64_t reports) override {
-    if (bad_rows_file_) bad_rows_file_->resume(reports);
-  }
-
-  uint64_t note_bytes() const override { return skip_bad_rows_ ? sizeof(Note) + kNoteText : 0; }
-
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
  private:
-  // The bytes of a reason with its quotes, and of a path. The text of a bad value is not counted here, because it is a
-  // part of the chunk's text.
-  static constexpr uint64_t kNoteText = 1024;
-
   size_t columns() const { return static_cast<size_t>(dialect_.columns); }
 
   static void add_row(Chunk& chunk, const Record& record) {
@@ -257,18 +151,16 @@ class DecodeCsv final : public Transform {
       return true;
     }
     Place place = {chunk.unit.file->path, static_cast<int64_t>(error.line), error.column};
-    if (!skip_bad_rows_ || !error.certain_end) {
+    if (!skips_bad_rows() || !error.certain_end) {
       const DataError data_error(error.message, {}, error.hint);
       chunk.fail(std::make_exception_ptr(data_error), std::move(place));
       return false;
     }
-    chunk.add({.kind = Note::Kind::bad_row,
-               .row = chunk.rows.size(),
-               .place = std::move(place),
-               .text = std::move(error.message),
-               .limit = max_bad_rows_,
-               .field = std::move(error.field),
-               .value = std::move(error.value)});
+    Note note = bad_row(chunk.rows.size(), std::move(error.message));
+    note.place = std::move(place);
+    note.field = std::move(error.field);
+    note.value = std::move(error.value);
+    chunk.add(std::move(note));
     return true;
   }
 
@@ -282,9 +174,6 @@ class DecodeCsv final : public Transform {
   const std::vector<FieldRequest> requests_;
   const HeaderNames names_;
   const ValueRules rules_;
-  const bool skip_bad_rows_;
-  const uint64_t max_bad_rows_;
-  std::optional<BadRowsFile> bad_rows_file_;
   CsvDialect dialect_;
   std::shared_ptr<const RowConverter> converter_;
   SharedRowSpec spec_;

@@ -35,6 +35,7 @@ void Chunk::keep_rows(std::span<const uint8_t> keep, std::string_view cause) {
   const auto tell_dropped = [&] {
     if (dropped == 0) return;
     const uint64_t count = std::exchange(dropped, 0);
+    if (cause.empty()) return;
     moved.push_back({.kind = Note::Kind::dropped, .row = kept, .count = count, .text = std::string(cause)});
   };
   for (int64_t row = 0; row <= rows.size(); ++row) {

@@ -143,8 +143,9 @@ class MILLRACE_EXPORT Chunk {
   void fail(int64_t row, std::exception_ptr error, Place place = {});
   // Adds the error after all rows.
   void fail(std::exception_ptr error, Place place = {}) { fail(rows.size(), std::move(error), std::move(place)); }
-  // Leaves out the rows whose flag is 0, with notes that name `cause`. Other notes keep their place between the rows.
-  // REQUIRES: keep.size() == rows.size(); called from Transform::apply().
+  // Leaves out the rows whose flag is 0, with notes that name `cause`; without a cause other notes must tell of them.
+  // Other notes keep their place between the rows. REQUIRES: keep.size() == rows.size(); called from
+  // Transform::apply().
   void keep_rows(std::span<const uint8_t> keep, std::string_view cause);
 
   // The running task's memory. REQUIRES: called from Transform::apply().

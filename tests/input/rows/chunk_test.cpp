@@ -87,6 +87,21 @@ TEST(Chunk, LeavesOutRowsAndMovesNotesAlong) {
   EXPECT_EQ(story, "0start 0-2filter 1middle 1-1filter 3-2filter 3end ");
 }
 
+TEST(Chunk, LeavesOutRowsOfWhichOtherNotesTell) {
+  Workspace work;
+  Chunk chunk;
+  chunk.set_work(&work);
+  fill(chunk, 4);
+  chunk.add({.kind = Note::Kind::bad_row, .row = 1, .text = "one"});
+  chunk.add({.kind = Note::Kind::bad_row, .row = 2, .text = "two"});
+  chunk.keep_rows(std::vector<uint8_t>{1, 0, 0, 1}, {});
+  EXPECT_EQ(values(chunk), (std::vector<int64_t>{0, 3}));
+  ASSERT_EQ(chunk.notes.size(), 2u);
+  EXPECT_EQ(chunk.notes[0].row, 1);
+  EXPECT_EQ(chunk.notes[1].row, 1);
+  EXPECT_EQ(chunk.notes[1].text, "two");
+}
+
 TEST(Chunk, KeepingEveryRowChangesNothing) {
   Workspace work;
   Chunk chunk;
