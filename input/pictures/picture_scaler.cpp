@@ -1,0 +1,148 @@
+#include "millrace/input/pictures/picture_scaler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "millrace/core/sizes.h"
+
+namespace millrace {
+
+namespace {
+
+// The parts of a pixel by which places and weights are counted.
+constexpr int kPartBits = 11;
+constexpr int32_t kParts = 1 << kPartBits;
+
+int64_t rounded_ratio(int64_t a, int64_t b) { return (a + b / 2) / b; }
+
+// EXIF's orientations from 5 on show columns as lines.
+bool is_turned(int orientation) { return orientation >= 5; }
+bool mirrors_columns(int orientation) {
+  return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+}
+bool mirrors_lines(int orientation) {
+  return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+}
+
+}  // namespace
+
+PictureScaler::Fit PictureScaler::fit(const PictureTarget& target, const StoredPicture& picture) {
+  const bool turned = is_turned(picture.orientation);
+  const int64_t across = turned ? picture.height : picture.width, down = turned ? picture.width : picture.height;
+  Fit out = {{{0, across}, {0, target.width}}, {{0, down}, {0, target.height}}};
+  if (target.resize == Resize::stretch) return out;
+  // `size` pixels in the middle of `all`.
+  const auto middle = [](int64_t all, int64_t size) -> Part {
+    size = std::clamp<int64_t>(size, 1, all);
+    return {(all - size) / 2, size};
+  };
+  const bool wider = across * target.height > down * target.width;
+  if (target.resize == Resize::crop && wider) {
+    out.x.from = middle(across, rounded_ratio(down * target.width, target.height));
+  } else if (target.resize == Resize::crop) {
+    out.y.from = middle(down, rounded_ratio(across * target.height, target.width));
+  } else if (wider) {
+    out.y.to = middle(target.height, rounded_ratio(down * target.width, across));
+  } else {
+    out.x.to = middle(target.width, rounded_ratio(across * target.height, down));
+  }
+  return out;
+}
+
+int reduction_of(const PictureTarget& target, const StoredPicture& picture) {
+  const auto [x, y] = PictureScaler::fit(target, picture);
+  int reduction = 1;
+  while (reduction < 8 && 2 * reduction * x.to.size < x.from.size && 2 * reduction * y.to.size < y.from.size) {
+    reduction *= 2;
+  }
+  return reduction;
+}
+
+void PictureScaler::set_taps(std::vector<Tap>& taps, const StoredAxis& axis, int reduction) {
+  const auto [from, to] = axis.shown;
+  const int64_t last = (ceil_div<int64_t>(axis.size, reduction) - 1) * kParts;
+  taps.resize(static_cast<size_t>(to.size));
+  for (int64_t i = 0; i < to.size; ++i) {
+    const int64_t shown = axis.mirrored ? to.size - 1 - i : i;
+    // The middle of the pixel, in pixels of the picture, is this over 2 * to.size.
+    const int64_t middle = 2 * from.begin * to.size + (2 * shown + 1) * from.size;
+    int64_t at = rounded_ratio(middle * kParts, 2 * to.size * reduction) - kParts / 2;
+    if (axis.mirrored) at = axis.size * kParts / reduction - kParts - at;
+    at = std::clamp<int64_t>(at, 0, last);
+    taps[static_cast<size_t>(i)] = {.from = static_cast<int32_t>(at / kParts),
+                                    .weight = static_cast<int32_t>(at % kParts),
+                                    .to = static_cast<int32_t>((to.begin + shown) * axis.step)};
+  }
+}
+
+void PictureScaler::begin(const PictureTarget& target, const StoredPicture& picture, int reduction, uint8_t* to) {
+  channels_ = target.channels;
+  plane_ = target.width * target.height;
+  to_ = to;
+  width_ = ceil_div<int64_t>(picture.width, reduction);
+  lines_ = ceil_div<int64_t>(picture.height, reduction);
+  const auto [x, y] = fit(target, picture);
+  const bool turned = is_turned(picture.orientation);
+  set_taps(columns_,
+           {.shown = turned ? y : x,
+            .size = picture.width,
+            .mirrored = mirrors_columns(picture.orientation),
+            .step = turned ? target.width : 1},
+           reduction);
+  set_taps(rows_,
+           {.shown = turned ? x : y,
+            .size = picture.height,
+            .mirrored = mirrors_lines(picture.orientation),
+            .step = turned ? 1 : target.width},
+           reduction);
+  next_row_ = 0;
+  next_line_ = 0;
+  for (std::vector<uint8_t>& one : memory_) one.resize(static_cast<size_t>(width_ * channels_));
+  const int64_t first = columns_.front().from, end = columns_.back().from + 2;
+  shown_begin_ = static_cast<size_t>(first * channels_);
+  shown_bytes_ = static_cast<size_t>((std::min(end, width_) - first) * channels_);
+  mixed_.resize(static_cast<size_t>((end - first) * channels_));
+  for (Tap& column : columns_) column.from = static_cast<int32_t>((column.from - first) * channels_);
+  const bool whole = x.to.size == target.width && y.to.size == target.height;
+  if (!whole) std::memset(to, 0, static_cast<size_t>(channels_ * plane_));
+}
+
+void PictureScaler::add_line() {
+  const uint8_t *const current = line(), *const before = memory_[(next_line_ + 1) % 2].data();
+  for (; next_row_ < rows_.size(); ++next_row_) {
+    const Tap& row = rows_[next_row_];
+    const bool mixed = row.weight > 0;
+    if (row.from + (mixed ? 1 : 0) > next_line_) break;
+    mix_lines(mixed ? before : current, current, row.weight);
+    if (channels_ == 1) {
+      write_row<1>(to_ + row.to);
+    } else {
+      write_row<3>(to_ + row.to);
+    }
+  }
+  ++next_line_;
+}
+
+void PictureScaler::mix_lines(const uint8_t* first, const uint8_t* second, int32_t weight) {
+  first += shown_begin_;
+  second += shown_begin_;
+  const auto of_second = static_cast<int16_t>(weight), of_first = static_cast<int16_t>(kParts - weight);
+  int32_t* const to = mixed_.data();
+  const size_t count = shown_bytes_;
+  for (size_t i = 0; i < count; ++i) to[i] = int16_t{first[i]} * of_first + int16_t{second[i]} * of_second;
+}
+
+template <int kChannels>
+void PictureScaler::write_row(uint8_t* to) const {
+  constexpr int32_t kHalf = 1 << (2 * kPartBits - 1);
+  const int64_t plane = plane_;
+  for (const Tap& column : columns_) {
+    const int32_t* const at = mixed_.data() + column.from;
+    for (int channel = 0; channel < kChannels; ++channel) {
+      const int32_t sum = at[channel] * kParts + (at[channel + kChannels] - at[channel]) * column.weight;
+      to[channel * plane + column.to] = static_cast<uint8_t>((sum + kHalf) >> (2 * kPartBits));
+    }
+  }
+}
+
+}  // namespace millrace

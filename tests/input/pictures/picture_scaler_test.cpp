@@ -1,0 +1,167 @@
+#include "millrace/input/pictures/picture_scaler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "tests/input/pictures/pictures.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::Pixels;
+using testing_support::planes;
+using testing_support::random_picture;
+using testing_support::reduced;
+using testing_support::scaled;
+using testing_support::stored_for;
+using testing_support::target_of;
+
+// What the scaler makes of a picture, whose lines it gets reduced.
+std::vector<uint8_t> scale(const Pixels& picture, const PictureTarget& target, int orientation = 1, int reduction = 1) {
+  std::vector<uint8_t> out(static_cast<size_t>(target.channels * target.height * target.width), 99);
+  const Pixels lines = reduced(picture, reduction);
+  PictureScaler scaler;
+  scaler.begin(target, {picture.width, picture.height, orientation}, reduction, out.data());
+  EXPECT_EQ(scaler.width(), lines.width);
+  EXPECT_EQ(scaler.lines(), lines.height);
+  const int64_t bytes = lines.width * lines.channels;
+  for (int64_t y = 0; y < lines.height; ++y) {
+    std::copy_n(lines.values.data() + y * bytes, bytes, scaler.line());
+    scaler.add_line();
+  }
+  return out;
+}
+
+Pixels grey(int64_t width, int64_t height, std::vector<uint8_t> values) {
+  return {width, height, 1, std::move(values)};
+}
+
+using Bytes = std::vector<uint8_t>;
+
+TEST(PictureScaler, GivesAPictureOfTheTargetsSizeAsItIs) {
+  for (const int64_t channels : {1, 3}) {
+    const Pixels picture = random_picture(11, 7, channels);
+    for (const Resize resize : {Resize::crop, Resize::stretch, Resize::pad}) {
+      EXPECT_EQ(scale(picture, target_of(channels, 7, 11, resize)), planes(picture));
+    }
+  }
+}
+
+TEST(PictureScaler, MixesNeighbours) {
+  // 2 x 2 to one: the mean. 4 to 2: of two each. 2 to 4: at the quarters, and the ends stay.
+  EXPECT_EQ(scale(grey(2, 2, {0, 10, 20, 31}), target_of(1, 1, 1)), (Bytes{15}));
+  EXPECT_EQ(scale(grey(2, 2, {0, 1, 0, 1}), target_of(1, 1, 1)), (Bytes{1})) << "a half is rounded up";
+  EXPECT_EQ(scale(grey(4, 1, {10, 20, 100, 200}), target_of(1, 1, 2, Resize::stretch)), (Bytes{15, 150}));
+  EXPECT_EQ(scale(grey(2, 1, {0, 100}), target_of(1, 1, 4, Resize::stretch)), (Bytes{0, 25, 75, 100}));
+  EXPECT_EQ(scale(grey(1, 2, {0, 100}), target_of(1, 4, 1, Resize::stretch)), (Bytes{0, 25, 75, 100}));
+  // 3 to 2: the middles lie at 0.25 and 1.75.
+  EXPECT_EQ(scale(grey(3, 1, {0, 100, 200}), target_of(1, 1, 2, Resize::stretch)), (Bytes{25, 175}));
+  EXPECT_EQ(scale(grey(1, 1, {77}), target_of(1, 2, 3, Resize::stretch)), Bytes(6, 77));
+}
+
+TEST(PictureScaler, CropTakesTheMiddle) {
+  const Pixels wide = grey(4, 2, {1, 2, 3, 4, 5, 6, 7, 8}), high = grey(2, 4, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_EQ(scale(wide, target_of(1, 2, 2)), (Bytes{2, 3, 6, 7}));
+  EXPECT_EQ(scale(high, target_of(1, 2, 2)), (Bytes{3, 4, 5, 6}));
+  // Of an odd rest the smaller half is above and to the left.
+  EXPECT_EQ(scale(grey(5, 2, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), target_of(1, 2, 2)), (Bytes{2, 3, 7, 8}));
+  EXPECT_EQ(scale(grey(2, 5, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), target_of(1, 2, 2)), (Bytes{3, 4, 5, 6}));
+  // It covers the target first: 4 x 2 to one pixel is the middle 2 x 2.
+  EXPECT_EQ(scale(wide, target_of(1, 1, 1)), (Bytes{5}));  // (2 + 3 + 6 + 7) / 4, rounded up
+}
+
+TEST(PictureScaler, PadKeepsTheWholePictureAndFillsWithZero) {
+  const Pixels wide = grey(4, 2, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_EQ(scale(wide, target_of(1, 4, 4, Resize::pad)), (Bytes{0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0}));
+  EXPECT_EQ(scale(wide, target_of(1, 5, 4, Resize::pad)),
+            (Bytes{0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(scale(grey(1, 3, {7, 8, 9}), target_of(1, 3, 4, Resize::pad)), (Bytes{0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0}));
+  EXPECT_EQ(scale(grey(100, 1, Bytes(100, 50)), target_of(1, 3, 3, Resize::pad)), (Bytes{0, 0, 0, 50, 50, 50, 0, 0, 0}))
+      << "a line stays of it, however flat it is";
+}
+
+TEST(PictureScaler, IsWithinOneOfTheDefinitionInDoubles) {
+  struct Case {
+    int64_t width, height, to_height, to_width;
+  };
+  const Case cases[] = {{64, 48, 32, 32}, {37, 91, 32, 32}, {31, 17, 40, 64}, {5, 5, 23, 7},     {100, 3, 9, 9},
+                        {3, 100, 9, 9},   {33, 33, 32, 32}, {1, 9, 4, 4},     {200, 150, 11, 13}};
+  double largest = 0;
+  for (const auto& [width, height, to_height, to_width] : cases) {
+    for (const int64_t channels : {1, 3}) {
+      const Pixels picture = random_picture(width, height, channels, static_cast<uint64_t>(width));
+      for (const Resize resize : {Resize::crop, Resize::stretch, Resize::pad}) {
+        const PictureTarget target = target_of(channels, to_height, to_width, resize);
+        for (const int reduction : {1, 2, 4, 8}) {
+          const Bytes got = scale(picture, target, 1, reduction);
+          const std::vector<double> expected = scaled(reduced(picture, reduction), target, width, height, reduction);
+          for (size_t i = 0; i < got.size(); ++i) largest = std::max(largest, std::abs(got[i] - expected[i]));
+        }
+      }
+    }
+  }
+  EXPECT_LT(largest, 1);
+  EXPECT_GT(largest, 0.4) << "the pictures are rounded";
+}
+
+// However a picture is stored, the same pixels are shown, to the last bit.
+TEST(PictureScaler, TurnsPicturesAsExifSays) {
+  using Size = std::pair<int64_t, int64_t>;
+  const Pixels shown = random_picture(23, 14, 3);
+  for (const Resize resize : {Resize::crop, Resize::stretch, Resize::pad}) {
+    for (const auto& [height, width] : {Size{14, 23}, Size{9, 9}, Size{40, 31}, Size{14, 10}}) {
+      const PictureTarget target = target_of(3, height, width, resize);
+      const Bytes expected = scale(shown, target);
+      for (int orientation = 2; orientation <= 8; ++orientation) {
+        EXPECT_EQ(scale(stored_for(shown, orientation), target, orientation), expected)
+            << orientation << " to " << height << " x " << width;
+      }
+    }
+  }
+}
+
+TEST(PictureScaler, ReducesAPictureThatStaysLargerThanTheTarget) {
+  const auto reduction = [](int64_t width, int64_t height, Resize resize = Resize::stretch, int orientation = 1) {
+    return reduction_of(target_of(3, 10, 20, resize), {width, height, orientation});
+  };
+  EXPECT_EQ(reduction(20, 10), 1);
+  EXPECT_EQ(reduction(40, 20), 1) << "the target is half as large, not less";
+  EXPECT_EQ(reduction(41, 20), 1) << "the height is not less than half";
+  EXPECT_EQ(reduction(41, 21), 2);
+  EXPECT_EQ(reduction(80, 40), 2);
+  EXPECT_EQ(reduction(81, 41), 4);
+  EXPECT_EQ(reduction(161, 81), 8);
+  EXPECT_EQ(reduction(5000, 5000), 8);
+  EXPECT_EQ(reduction(21, 41, Resize::stretch, 6), 2) << "it is shown the other way";
+  EXPECT_EQ(reduction(21, 41), 1);
+  // The middle that covers the target decides, or the whole that fits into it.
+  EXPECT_EQ(reduction(1000, 20, Resize::crop), 1);
+  EXPECT_EQ(reduction(1000, 21, Resize::crop), 2);
+  EXPECT_EQ(reduction(1000, 20, Resize::pad), 8);
+}
+
+TEST(PictureScaler, GoesOnWithAnotherPicture) {
+  PictureScaler scaler;
+  const Pixels small = random_picture(3, 2, 1), large = random_picture(50, 40, 3);
+  const PictureTarget target = target_of(3, 20, 20, Resize::pad);
+  Bytes first(1200), again(1200), between(4);
+  const auto run = [&](const Pixels& picture, const PictureTarget& to, Bytes& out) {
+    scaler.begin(to, {picture.width, picture.height}, 1, out.data());
+    for (int64_t y = 0; y < picture.height; ++y) {
+      std::copy_n(picture.values.data() + y * picture.width * picture.channels, picture.width * picture.channels,
+                  scaler.line());
+      scaler.add_line();
+    }
+  };
+  run(large, target, first);
+  run(small, target_of(1, 2, 2), between);
+  run(large, target, again);
+  EXPECT_EQ(first, again);
+}
+
+}  // namespace
+}  // namespace millrace
