@@ -118,6 +118,18 @@ struct OpStatistics {
   uint64_t capacity = 0;
 };
 
+// How to get back the values that a field had before ops changed them, as far as that is known: value * scale + offset,
+// with one scale and offset, or one of each for each column. If `texts` are given, a value is a class number and stands
+// for its text.
+struct FieldHistory {
+  std::string field;  // the name it had before the ops that were undone so far
+  std::vector<std::string> texts = {};
+  std::vector<double> scale = {1}, offset = {0};
+  bool complete = true;  // false: an op changed it in a way that this struct cannot describe
+
+  bool operator==(const FieldHistory&) const = default;
+};
+
 class MILLRACE_EXPORT Op : public HasOrigin {
  public:
   virtual ~Op() = default;
@@ -129,8 +141,13 @@ class MILLRACE_EXPORT Op : public HasOrigin {
   // start. Throws ConfigError, MissingError, DataError; an error without a place gets the place of the op's
   // configuration.
   virtual Port bind(const BindArgs& args) = 0;
+  // Takes the history of a field back to before this op made or changed the field. Needs no bind().
+  virtual void undo(FieldHistory&) const {}
 
   // The functions below are called after bind().
+  // Options that were left out and that bind() found in the data instead, such as {classes: [cat, dog]}. They count as
+  // if they had been written: a saved model has them, and a validation reads other data by them. Null: none.
+  virtual Spec found_options() const { return {}; }
   // Opens and checks everything that bind() leaves for later: every file, every header. Throws as bind() does.
   virtual void check_files() const {}
   // Upper bound of the bytes that this op holds itself: a window, a cache. Chunks and slots are counted elsewhere.

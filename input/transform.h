@@ -13,18 +13,6 @@
 
 namespace millrace {
 
-// How to get back the values that a field had before ops changed them, as far as that is known: value * scale + offset,
-// with one scale and offset, or one of each for each column. If `texts` are given, a value is a class number and stands
-// for its text.
-struct FieldHistory {
-  std::string field;  // the name it had before the ops that were undone so far
-  std::vector<std::string> texts = {};
-  std::vector<double> scale = {1}, offset = {0};
-  bool complete = true;  // false: an op changed it in a way that this struct cannot describe
-
-  bool operator==(const FieldHistory&) const = default;
-};
-
 class MILLRACE_EXPORT Transform : public Op {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
@@ -58,8 +46,6 @@ class MILLRACE_EXPORT Transform : public Op {
   // text for each column. A column is given by its name in the header, or by its number from 0. No value: the op makes
   // no such fields.
   virtual std::optional<Spec> texts_of(Spec /*columns*/) const { return {}; }
-  // Takes the history of a field back to the time before this op changed the field. Needs no bind().
-  virtual void undo(FieldHistory&) const {}
   // A transform for rows that a program gives in place of rows that this op makes from text: it does to their values
   // what this op does to values in text. Null: nothing. Needs no bind().
   virtual std::unique_ptr<Transform> for_given_rows() const { return nullptr; }

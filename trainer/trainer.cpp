@@ -146,6 +146,7 @@ void Trainer::Impl::build_validation() {
                                                           .registry = catalog.ops,
                                                           .model = *model,
                                                           .context = context,
+                                                          .found = &delivery->graph().found(),
                                                           .on_print = [this](std::string_view text) { log(text); }});
   if (!config.validation->input.is_null())
     config.resolved.find("validation")->set("input", validator->input().resolved());

@@ -27,10 +27,12 @@ Validation::Validation(const ValidationArgs& args)
 }
 
 PassArgs Validation::pass_args() const {
-  if (!options_.input.is_null()) return {.input = options_.input, .registry = args_.registry};
-  if (options_.held_out) return {.input = args_.config.input, .registry = args_.registry, .held_out = true};
-  return {
-      .input = args_.config.input, .registry = args_.registry, .files = *args_.config.node("validation").find("files")};
+  PassArgs pass{.input = options_.input.is_null() ? args_.config.input : options_.input,
+                .registry = args_.registry,
+                .found = args_.found,
+                .held_out = options_.input.is_null() && options_.held_out};
+  if (options_.input.is_null() && !options_.held_out) pass.files = *args_.config.node("validation").find("files");
+  return pass;
 }
 
 InputGraph Validation::build() const {

@@ -40,6 +40,7 @@ struct ValidationArgs {
   const OpRegistry& registry;
   Model& model;
   Context& context;
+  const Spec* found = nullptr;  // in the training's data (PassArgs::found)
   std::function<void(std::string_view)> on_print = {};
 };
 

@@ -151,6 +151,11 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
     node.output.type = PortType::batches;
     node.output.batch_size = before->output.batch_size;
   }
+  if (const Spec found = at_node(node, [&] { return node.op->found_options(); }); !found.is_null()) {
+    Spec& options = *graph.resolved.item(static_cast<size_t>(&node - graph.nodes.data()))->find(node.kind);
+    for (const auto& [key, value] : found.entries()) options.set(key, value);
+    graph.found.set(node.name, found);
+  }
   if (node.source != nullptr) graph.sources.push_back(node.source);
   if (node.row_buffer != nullptr && node.row_buffer->input_count() != streams.size()) {
     throw InternalError(cat("bind() of ", node.kind, " does not call RowBuffer::bind()"), node.spec.place());
@@ -199,6 +204,7 @@ InputGraph::~InputGraph() = default;
 
 const Port& InputGraph::output() const { return impl_->output(); }
 const Spec& InputGraph::resolved() const { return impl_->resolved; }
+const Spec& InputGraph::found() const { return impl_->found; }
 const std::vector<std::string>& InputGraph::warnings() const { return impl_->warnings; }
 
 namespace {

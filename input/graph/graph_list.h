@@ -70,6 +70,7 @@ struct GraphImpl {
   std::vector<GraphNode> nodes;     // an op stands after its inputs
   std::vector<RowSource*> sources;  // by RowId::source
   Spec resolved;
+  Spec found = Spec::map(Place());  // InputGraph::found()
   std::vector<std::string> warnings;
 
   // The streams refer to the ops. A stream only reads streams before it.

@@ -58,6 +58,8 @@ class MILLRACE_EXPORT InputGraph {
   const Port& output() const;
   // The list with every option of every op, names included.
   const Spec& resolved() const;
+  // The options that ops found in the data, by the names of the ops: {image_folder: {classes: [cat, dog]}}.
+  const Spec& found() const;
   // The key that says how many rows a batch has: its path "input[3].batch.batch_size", its name "batch_size", and the
   // place of its op in the configuration.
   struct BatchRowsKey {

@@ -30,7 +30,10 @@ class PassMaker {
   PassInput run() {
     nodes_ = read_graph_list(args_.input, args_.registry, resolved_);
     kept_.assign(nodes_.size(), true);
-    for (size_t i = 0; i < nodes_.size(); ++i) options_.push_back(written_options(nodes_[i]));
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      options_.push_back(written_options(nodes_[i]));
+      add_found(i);
+    }
     if (args_.held_out) find_divider();
     for (size_t i = 0; i < nodes_.size(); ++i) change(i);
     if (args_.files && !has_files_) throw no_files();
@@ -46,6 +49,16 @@ class PassMaker {
     options.erase("name");
     options.erase("from");
     return options;
+  }
+
+  void add_found(size_t index) {
+    const Spec* found = args_.found != nullptr ? args_.found->find(nodes_[index].name) : nullptr;
+    if (found == nullptr) return;
+    for (const auto& [key, value] : found->entries()) {
+      const auto has_key = [&](const OptionInfo& info) { return info.name == key; };
+      const bool known = std::ranges::any_of(nodes_[index].options, has_key);
+      if (known && options_[index].find(key) == nullptr) options_[index].set(key, value);
+    }
   }
 
   // All options of an op, defaults included.

@@ -31,6 +31,9 @@ struct PassArgs {
   // Replaces the files of the op that names files: a path, a pattern or a list of them. If the op has files for each
   // field, it is a map of these, or a list of "FIELD=FILE".
   std::optional<Spec> files = {};
+  // What the training found in its data (InputGraph::found()): an op of that name reads by it, unless it says
+  // otherwise.
+  const Spec* found = nullptr;
   // The fields that are wanted of each row; absent: all. Others are not decoded, unless a transform that stays reads
   // them, too (Transform::concerned_fields()).
   std::optional<std::vector<std::string>> wanted = {};

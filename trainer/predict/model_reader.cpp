@@ -93,7 +93,7 @@ FieldHistory label_history(const Config& config, const Spec& input, const OpRegi
   const std::vector<GraphNode> nodes = read_graph_list(input, registry, resolved);
   FieldHistory history{.field = config.loss.label};
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    if (node->transform != nullptr) attributed(*node->op, [&] { node->transform->undo(history); });
+    attributed(*node->op, [&] { node->op->undo(history); });
   }
   return history;
 }
