@@ -16,6 +16,7 @@ millrace_capability(compare "cli/(compare/(compare_(page|text)|comparison)|comma
 millrace_capability(generate "cli/(generate/|commands/generate_command|(configs|readme)_test)")
 millrace_capability(images "core/(kernels/images/|cuda/(cudnn_)?(convolution|images))|layers/(conv|[a-z_]*pool)|input/ops/augment|trainer/image_training|cli/reference/reference_page_test")
 millrace_capability(init "cli/(init/|commands/init_command)")
+millrace_capability(pictures "input/(pictures/|ops/(image_folder|decode_image))|(trainer/predict|cli)/pictures_test|promises/pictures_allocation_test|fuzz/pictures_fuzz")
 millrace_capability(speed "cli/(speed/speed([.]|_test)|commands/speed_command)")
 
 # millrace_left_out(OUT FILE)

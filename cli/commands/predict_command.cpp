@@ -141,7 +141,7 @@ void write_predictions(Predictor& predictor, const PredictArguments& arguments, 
       return predictor.next();
     } catch (Error& error) {
       bad.tell();
-      const bool of_a_row = error.kind() == ErrorKind::data && error.place().line > 0;
+      const bool of_a_row = error.kind() == ErrorKind::data && error.place().known();
       if (of_a_row && arguments.bad_rows == "fail") error.set_hint("--bad-rows blank or skip goes on after a bad row");
       throw;
     }

@@ -30,6 +30,7 @@ struct Signature {
 };
 
 constexpr std::string_view kFromImages = "write images as CSV first, a line for each: its pixels and its label";
+constexpr std::string_view kFromPictures = "image_folder reads pictures, and decode_image decodes them";
 constexpr std::string_view kFromMatlab = "write it as CSV first, with writematrix() or scipy.io.loadmat()";
 constexpr std::string_view kFromPickle =
     "write it as CSV first: pandas.read_pickle(FILE).to_csv(\"data.csv\", index=False)";
@@ -53,8 +54,8 @@ constexpr Signature kSignatures[] = {
     {"\x80\x04", "is a Python pickle", kFromPickle},
     {"\x80\x05", "is a Python pickle", kFromPickle},
     {"MATLAB 5.0 MAT-file", "is a MATLAB file", kFromMatlab},
-    {"\x89PNG", "is a PNG image", kFromImages},
-    {"\xff\xd8\xff", "is a JPEG image", kFromImages},
+    {"\x89PNG", "is a PNG image", kFromPictures},
+    {"\xff\xd8\xff", "is a JPEG image", kFromPictures},
     {"GIF89a", "is a GIF image", kFromImages},
     {"GIF87a", "is a GIF image", kFromImages},
     {"II*\0"sv, "is a TIFF image", kFromImages},

@@ -17,7 +17,8 @@ namespace {
 
 bool matches(const std::string& pattern) {
   try {
-    match_files({&pattern, 1}, {}, FileSystem::local());
+    FileSystem& files = FileSystem::local();
+    if (files.type(pattern) != FileSystem::Type::folder) match_files({&pattern, 1}, {}, files);
     return true;
   } catch (const Error&) {
     return false;

@@ -67,7 +67,7 @@ TEST(ForeignFile, ModelFilesAreUsedOtherwise) {
 
 TEST(ForeignFile, Images) {
   EXPECT_EQ(hint("\x89PNG\r\n\x1a\n"),
-            "the file is a PNG image: write images as CSV first, a line for each: its pixels and its label");
+            "the file is a PNG image: image_folder reads pictures, and decode_image decodes them");
   EXPECT_TRUE(hint("\xff\xd8\xff\xe0").starts_with("the file is a JPEG image"));
 }
 

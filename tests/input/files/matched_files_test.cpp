@@ -144,9 +144,8 @@ TEST(MatchFiles, OfAFolderSaysHowToReadWhatIsInIt) {
   EXPECT_EQ(hint("packed"), cat("to read what is in it, write ", folder.path("packed/*.gz")))
       << "they are read as they are";
   EXPECT_EQ(match_files(Patterns{folder.path("deep/*/*.tsv")}, {}, FileSystem::local()).size(), 1u);
-  EXPECT_EQ(hint("images"),
-            cat(folder.path("images/7/1.png"),
-                " is a PNG image: write images as CSV first, a line for each: its pixels and its label"));
+  EXPECT_EQ(hint("images"), cat(folder.path("images/7/1.png"),
+                                " is a PNG image: image_folder reads pictures, and decode_image decodes them"));
   EXPECT_EQ(hint("empty"), "there is no file in it");
   EXPECT_EQ(hint("hidden"), "there is no file in it");
 }

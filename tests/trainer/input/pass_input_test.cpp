@@ -328,22 +328,27 @@ TEST_F(PassInputTest, ReadsTheFilesThatAreGiven) {
             "input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
 }
 
-TEST_F(PassInputTest, ReadsTheFilesThatAreGivenForEachField) {
-  const Spec list = list_of(
-      "- npy_reader: {fields: {features: x.npy, label: y.npy}, shard: {index: 0, count: 2}}\n"
-      "- batch: {batch_size: 2}\n");
-  const auto fields_with = [&](const std::string& files) {
-    const PassInput pass = pass_input({.input = list, .registry = registry_, .files = parse_yaml(files, "f.yaml")});
-    EXPECT_EQ(pass.left_out, (std::vector<std::string>{"npy_reader.shard"}));
-    std::string out;
-    for (const auto& [name, paths] : pass.list.items()[0].find("npy_reader")->find("fields")->entries()) {
-      out += cat(out.empty() ? "" : "; ", name, ": ", join(OptionType<std::vector<std::string>>::read(paths), ", "));
-    }
-    return out;
+// What an op found in the training's data, it does not look for in other data.
+TEST_F(PassInputTest, OpsReadOtherFilesByWhatTheTrainingFound) {
+  const Spec list = parse_yaml("- image_folder: {name: pictures, dir: d}\n- batch: {batch_size: 1}\n", "c.yaml");
+  const Spec files = Spec::of("new");
+  const auto classes_with = [&](const Spec& found, const Spec& input) {
+    const PassInput pass = pass_input(
+        {.input = input, .registry = builtin_ops(), .files = files, .found = found.is_null() ? nullptr : &found});
+    const Spec& options = *pass.list.items()[0].find("image_folder");
+    EXPECT_EQ(options.find("dir")->as_string(), "new");
+    const Spec* classes = options.find("classes");
+    return classes == nullptr ? std::vector<std::string>() : OptionType<std::vector<std::string>>::read(*classes);
   };
-  EXPECT_EQ(fields_with("{features: [a.npy, b.npy], label: c.npy}"), "features: a.npy, b.npy; label: c.npy");
-  EXPECT_EQ(fields_with("[features=a.npy, label=c=d.npy, features=b.npy]"), "features: a.npy, b.npy; label: c=d.npy");
-  EXPECT_EQ(fields_with("features=a.npy"), "features: a.npy");
+  const std::vector<std::string> cat_and_dog = {"cat", "dog"};
+  const Spec classes = OptionType<std::vector<std::string>>::write(cat_and_dog);
+  const Spec found = Spec::map().set("pictures", Spec::map().set("classes", classes).set("no such option", 1));
+  EXPECT_EQ(classes_with(found, list), cat_and_dog);
+  EXPECT_TRUE(classes_with({}, list).empty());
+  EXPECT_TRUE(classes_with(Spec::map().set("others", Spec::map().set("classes", classes)), list).empty());
+  const Spec written =
+      parse_yaml("- image_folder: {name: pictures, dir: d, classes: [dog]}\n- batch: {batch_size: 1}\n", "c.yaml");
+  EXPECT_EQ(classes_with(found, written), std::vector<std::string>{"dog"});
 }
 
 TEST_F(PassInputTest, RefusesWhatHasNoSinglePass) {
