@@ -33,6 +33,7 @@ void add_checkpoint_budgets(Budgets& out);
 void add_compressed_budgets(Budgets& out);
 void add_decode_budgets(Budgets& out);
 void add_input_budgets(Budgets& out);
+void add_picture_budgets(Budgets& out);
 void add_predict_budgets(Budgets& out);
 void add_program_budgets(Budgets& out);
 void add_scaling_budgets(Budgets& out);
