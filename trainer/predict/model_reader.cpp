@@ -100,6 +100,11 @@ FieldHistory label_history(const Config& config, const Spec& input, const OpRegi
 
 size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch, size_t blocks) {
   size_t row = multiply_bytes(add_bytes(rows.row_bytes(), sizeof(RowId)), blocks);
+  for (const NamedSpec& read : model.fields()) {
+    const int field = rows.find(read.name);
+    const bool converts = field >= 0 && rows.fields[static_cast<size_t>(field)].dtype != read.spec.dtype;
+    if (converts) row = add_bytes(row, aligned_bytes(read.spec.bytes()));
+  }
   for (const Model::Node& node : model.nodes()) row = add_bytes(row, aligned_bytes(node.output.bytes()));
   return multiply_bytes(row, static_cast<size_t>(batch));
 }

@@ -9,6 +9,7 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/ops/shared/fields.h"
+#include "millrace/layers/model/widen.h"
 
 namespace millrace {
 
@@ -123,6 +124,12 @@ void check_weights(const std::string& name, const ConstTensorView& rows) {
   });
 }
 
+// Fills `to` from the host's memory.
+void copy_to(Context& context, const Memory& to, const void* host, bool pinned) {
+  if (pinned) return context.copy_async(to.data(), host, to.bytes());
+  context.copy(to.data(), host, to.bytes());
+}
+
 double number_at(const ConstTensorView& rows, int64_t row, int64_t column) {
   double number = 0;
   with_number_type(rows.dtype(), [&](auto type) {
@@ -180,7 +187,14 @@ FieldInput::FieldInput(const FieldUse& use, Device device, int64_t rows) : name_
   shape_ = TensorView(nullptr, use.dtype, use.field.shape.with_batch(rows), row_bytes);
   const size_t bytes = multiply_bytes(row_bytes, static_cast<size_t>(rows));
   const bool copies = use.keeps && device.is_cpu(), replaces = use.weighted && use.range;
-  if (use.dtype != use.field.dtype || copies || replaces) converted_ = Memory::pinned(device, bytes);
+  // A row of a few bytes takes no less room than its numbers, so a device would gain nothing.
+  const bool gains = device.is_cpu() || use.field.row_bytes() < row_bytes;
+  widens_ = use.field.dtype == DType::u8 && use.dtype == DType::f32 && !use.range && gains;
+  if (widens_ && !device.is_cpu()) {
+    bytes_ = Memory(device, multiply_bytes(use.field.row_bytes(), static_cast<size_t>(rows)));
+  } else if (use.dtype != use.field.dtype || copies || replaces) {
+    converted_ = Memory::pinned(device, bytes);
+  }
   if (!device.is_cpu()) device_ = Memory(device, bytes);
 }
 
@@ -190,14 +204,21 @@ ConstTensorView FieldInput::on_host(ConstTensorView batch) const {
 }
 
 ConstTensorView FieldInput::load(Context& context, ConstTensorView batch, bool pinned, ConstTensorView weights) {
+  if (widens_) return load_bytes(context, batch, pinned);
   if (converted_ || range_) take(batch, weights);
   const void* const host = on_host(batch).data();
-  if (device_ && (converted_ || pinned)) {
-    context.copy_async(device_.data(), host, device_.bytes());
-  } else if (device_) {
-    context.copy(device_.data(), host, device_.bytes());
+  if (device_) copy_to(context, device_, host, converted_ || pinned);
+  return shape_.at(device_ ? device_.data() : host);
+}
+
+ConstTensorView FieldInput::load_bytes(Context& context, ConstTensorView batch, bool pinned) {
+  const TensorView wide = shape_.at(device_ ? device_.data() : converted_.data());
+  if (bytes_) {
+    copy_to(context, bytes_, batch.data(), pinned);
+    batch = batch.at(bytes_.data());
   }
-  return ConstTensorView(device_ ? device_.data() : host, shape_.dtype(), shape_.shape(), shape_.row_bytes());
+  widen(context, batch, wide);
+  return wide;
 }
 
 void FieldInput::take(ConstTensorView from, ConstTensorView weights) const {

@@ -2,7 +2,8 @@
 // rows' weights. StepInputs: brings these fields of one batch into a step that was planned for the batch's size. It
 // checks the values if only some make sense, converts them if the step reads another dtype, and copies them to the
 // device if that is not the host. Labels of rows of weight 0 are not checked: what makes no sense is replaced. On the
-// CPU and without conversion the batch's own memory is used, unless the values must outlive it.
+// CPU and without conversion the batch's own memory is used, unless the values must outlive it. Bytes are copied to a
+// device as they are, and become float32 there.
 //
 //   const StepFields fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label"});
 //   StepInputs inputs(fields, device, 23);
@@ -94,17 +95,20 @@ class FieldInput {
   // The values of the last load(), on the host.
   ConstTensorView on_host(ConstTensorView batch) const;
   const std::string& name() const { return name_; }
-  size_t bytes() const { return converted_.bytes() + device_.bytes(); }
+  size_t bytes() const { return converted_.bytes() + bytes_.bytes() + device_.bytes(); }
 
  private:
   // Checks the values, and converts them if that is needed.
   void take(ConstTensorView from, ConstTensorView weights) const;
+  ConstTensorView load_bytes(Context& context, ConstTensorView batch, bool pinned);
 
   std::string name_;
   TensorView shape_;
   std::optional<ValueRange> range_;
-  Memory converted_;  // host, with the device's strides; empty when the batch's own memory will do
-  Memory device_;     // empty on the CPU
+  bool widens_ = false;  // bytes become float32 where the step runs, and need no check
+  Memory converted_;     // host, with the device's strides; empty when the batch's own memory will do
+  Memory bytes_;         // of the batch on the device, if they are widened there
+  Memory device_;        // empty on the CPU
 };
 
 class StepInputs {

@@ -66,6 +66,9 @@ TEST_F(ModelReaderTest, GivesConfigurationAndValues) {
   // Features, a row's id, the outputs of two layers, each at a multiple of 64 bytes.
   EXPECT_EQ(batch_bytes(model, rows, 10), 10 * (64 + sizeof(RowId) + 64 + 64));
   EXPECT_EQ(batch_bytes(model, rows, 10, 3), 10 * (3 * (64 + sizeof(RowId)) + 64 + 64));
+  // Bytes become numbers on their way.
+  const RowSpec bytes{{{"features", DType::u8, Shape{3}}}};
+  EXPECT_EQ(batch_bytes(model, bytes, 10, 3), 10 * (3 * (64 + sizeof(RowId)) + 64 + 64 + 64));
 }
 
 TEST_F(ModelReaderTest, RefusesRowsThatTheValuesDoNotFit) {

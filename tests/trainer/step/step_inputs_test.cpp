@@ -10,6 +10,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/layers/catalog.h"
+#include "tests/support/cuda.h"
 
 namespace millrace {
 namespace {
@@ -278,6 +279,59 @@ TEST_F(FieldInputTest, ConvertsIntegersAndWholeNumbers) {
   view = floats.load(context_, other.view(0));
   EXPECT_EQ(view.as<float>()[0], 5.0f);
   EXPECT_EQ(view.as<float>()[1], -6.0f);
+}
+
+// Bytes that count on along a row, and from row to row.
+void fill_bytes(RowBlock& block) {
+  const int64_t columns = block.spec().fields[0].shape.elements();
+  for (int64_t row = 0; row < block.size(); ++row) {
+    for (int64_t i = 0; i < columns; ++i) block.row<uint8_t>(0, row)[i] = static_cast<uint8_t>(7 * row + i);
+  }
+}
+
+void expect_bytes(const ConstTensorView& view, const float* values) {
+  for (int64_t row = 0; row < view.rows(); ++row) {
+    for (int64_t i = 0; i < view.columns(); ++i) {
+      ASSERT_EQ(values[row * view.stride() + i], static_cast<float>((7 * row + i) % 256)) << row << ' ' << i;
+    }
+  }
+}
+
+TEST_F(FieldInputTest, ReadsBytesAsNumbers) {
+  for (const int64_t columns : {1, 256, 300}) {
+    const FieldSpec field = {"x", DType::u8, {columns}};
+    RowBlock block = block_of(field, 5);
+    fill_bytes(block);
+    EXPECT_EQ(block.spec().row_bytes(), aligned_bytes(static_cast<size_t>(columns))) << "a byte a value";
+    for (const bool keeps : {false, true}) {
+      FieldInput input({.field = field, .dtype = DType::f32, .keeps = keeps}, Device::cpu(), 5);
+      const ConstTensorView view = input.load(context_, block.view(0));
+      EXPECT_EQ(view.spec(), (TensorSpec{Shape{5, columns}, DType::f32}));
+      expect_bytes(view, view.as<float>());
+      EXPECT_EQ(input.on_host(block.view(0)).data(), view.data());
+      EXPECT_EQ(input.bytes(), 5 * view.row_bytes());
+    }
+  }
+}
+
+class CudaFieldInput : public test::CudaTest {};
+
+// They are copied as they are, unless a row of them takes as much room as its numbers.
+TEST_F(CudaFieldInput, ReadsBytesAsNumbers) {
+  for (const int64_t columns : {16, 17, 300}) {
+    const FieldSpec field = {"x", DType::u8, {columns}};
+    for (const bool pinned : {false, true}) {
+      RowBlock block;
+      block.configure({{field}}, 5, pinned ? context().device() : Device::cpu());
+      block.resize(5);
+      fill_bytes(block);
+      FieldInput input({.field = field, .dtype = DType::f32}, context().device(), 5);
+      const ConstTensorView view = input.load(context(), block.view(0), block.pinned());
+      expect_bytes(view, download<float>(view.data(), static_cast<size_t>(5 * view.stride())).data());
+      const size_t bytes = 5 * field.row_bytes(), numbers = 5 * view.row_bytes();
+      EXPECT_EQ(input.bytes(), numbers + (columns > 16 ? bytes : numbers));
+    }
+  }
 }
 
 // What load() throws about a batch of these values, and about which row.
