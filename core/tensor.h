@@ -25,6 +25,8 @@ enum class DType : uint8_t { f32, f64, i32, i64, u8 };
 MILLRACE_EXPORT size_t size_of(DType dtype);
 // "float32", "int64", ...: the names that configurations use.
 MILLRACE_EXPORT std::string_view to_string(DType dtype);
+// Whether the values are whole numbers.
+constexpr bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8; }
 
 template <class T>
 struct DTypeOf;

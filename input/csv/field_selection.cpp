@@ -13,14 +13,12 @@
 
 namespace millrace {
 
-enum class ColumnType { float32, float64, int32, int64, string };
+enum class ColumnType { float32, float64, int32, int64, uint8, string };
 template <>
 struct EnumNames<ColumnType> {
-  static constexpr std::pair<std::string_view, ColumnType> kNames[] = {{"float32", ColumnType::float32},
-                                                                       {"float64", ColumnType::float64},
-                                                                       {"int32", ColumnType::int32},
-                                                                       {"int64", ColumnType::int64},
-                                                                       {"string", ColumnType::string}};
+  static constexpr std::pair<std::string_view, ColumnType> kNames[] = {
+      {"float32", ColumnType::float32}, {"float64", ColumnType::float64}, {"int32", ColumnType::int32},
+      {"int64", ColumnType::int64},     {"uint8", ColumnType::uint8},     {"string", ColumnType::string}};
 };
 
 namespace {
@@ -78,8 +76,8 @@ struct FieldOptions {
   }
 };
 
-// The DType of each ColumnType.
-constexpr DType kColumnDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
+// By ColumnType.
+constexpr DType kColumnDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::u8};
 
 template <class T>
 bool parse_index(std::string_view text, T& out) {

@@ -46,6 +46,14 @@ NumberStatus parse(const char* first, const char* last, T& out) {
   return NumberStatus::ok;
 }
 
+NumberStatus parse(const char* first, const char* last, uint8_t& out) {
+  int32_t value = 0;
+  const NumberStatus status = parse(first, last, value);
+  if (status != NumberStatus::ok) return status;
+  out = static_cast<uint8_t>(value);
+  return out == value ? NumberStatus::ok : NumberStatus::out_of_range;
+}
+
 }  // namespace
 
 template <class T>
@@ -60,5 +68,6 @@ template NumberStatus parse_number(std::string_view, float&);
 template NumberStatus parse_number(std::string_view, double&);
 template NumberStatus parse_number(std::string_view, int32_t&);
 template NumberStatus parse_number(std::string_view, int64_t&);
+template NumberStatus parse_number(std::string_view, uint8_t&);
 
 }  // namespace millrace

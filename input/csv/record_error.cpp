@@ -54,10 +54,6 @@ std::string list_hint(std::string_view text, const FieldSpec& field) {
   return cat("a list of numbers? Give ", field.name, " a split: ", quote(text.substr(separator, 1)));
 }
 
-bool is_integer(const FieldSpec& field) {
-  return !field.text && (field.dtype == DType::i32 || field.dtype == DType::i64);
-}
-
 }  // namespace
 
 RecordError syntax_error(const Record& record, const CsvDialect& dialect) {
@@ -132,13 +128,14 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       out.message += cat("expected ", type, ", got ", quote(text));
       if (!bad.value) out.hint = number_hint(whole, record.bytes, dialect);
       if (out.hint.empty()) out.hint = list_hint(text, field.spec);
-      if (is_integer(field.spec) && is_number(text)) {
+      if (!field.spec.text && is_integer(field.spec.dtype) && is_number(text)) {
         out.hint = cat("set type: float32 or float64 for ", field.spec.name, ", unless it holds classes or ids");
       }
       break;
     case ValueFault::out_of_range:
       out.message += cat(quote(text), " is out of the range of ", type);
       if (field.spec.dtype == DType::i32) out.hint = cat("set type: int64 or float64 for ", field.spec.name);
+      if (field.spec.dtype == DType::u8) out.hint = cat("set type: int32 for ", field.spec.name);
       break;
     case ValueFault::nonfinite:
       out.message += cat(quote(text), " is not finite as ", type);

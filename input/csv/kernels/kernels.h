@@ -4,6 +4,8 @@
 // They give the same bits on every processor. Stateless: any thread may call them at any time, in FloatMode.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -64,6 +66,22 @@ template <class T>
   // For one number the set-up of the vector kernels costs too much: see bench/csv_bench.cpp.
   const CsvKernels& kernels = run.count > 1 ? csv_kernels() : *scalar_csv_kernels();
   return std::get<CsvKernels::Parse<T>>(kernels.parse)(run, out);
+}
+
+// Bytes are parsed as wider numbers, some at a time.
+[[nodiscard]] inline size_t parse_run(const FieldRun& run, uint8_t* out) {
+  std::array<int32_t, 64> wide;
+  size_t done = 0;
+  while (done < run.count) {
+    const FieldRun some = {run.text, run.start(done), run.ends + done, std::min(wide.size(), run.count - done)};
+    const size_t parsed = parse_run(some, wide.data());
+    for (size_t i = 0; i < parsed; ++i, ++done) {
+      out[done] = static_cast<uint8_t>(wide[i]);
+      if (out[done] != wide[i]) return done;
+    }
+    if (parsed < some.count) return done;
+  }
+  return done;
 }
 
 }  // namespace millrace

@@ -242,6 +242,7 @@ TEST(FieldSelection, ReadsDefaults) {
               ElementsAre(1e300, -std::numeric_limits<double>::infinity()));
   EXPECT_THAT(defaults<int32_t>("int32", plain("-7")), ElementsAre(-7, -7));
   EXPECT_THAT(defaults<int64_t>("int64", plain("9223372036854775807"), "0"), ElementsAre(INT64_MAX));
+  EXPECT_THAT(defaults<uint8_t>("uint8", list_of({"0", "255"})), ElementsAre(0, 255));
   EXPECT_TRUE(std::isnan(defaults<float>("float32", plain("nan"), "0")[0]));
   EXPECT_TRUE(std::isnan(defaults<float>("float32", plain(".nan"), "0")[0]));
   EXPECT_EQ(defaults<float>("float32", plain("-.inf"), "0")[0], -std::numeric_limits<float>::infinity());
@@ -254,6 +255,8 @@ TEST(FieldSelection, RefusesDefaultsThatAreNoValues) {
             "c.yaml:3:5: x.default: expected a default of type int32, got 0.5");
   EXPECT_EQ(error_of([] { defaults<int32_t>("int32", plain("4294967296")); }),
             "c.yaml:3:5: x.default: expected a default of type int32, got 4294967296");
+  EXPECT_EQ(error_of([] { defaults<uint8_t>("uint8", plain("-1")); }),
+            "c.yaml:3:5: x.default: expected a default of type uint8, got -1");
   EXPECT_EQ(error_of([] { defaults<float>("float32", plain("nan"), "0", false); }),
             "c.yaml:3:5: x.default: the default nan is not finite; set allow_nonfinite: true");
   EXPECT_THAT(error_of([] {

@@ -88,6 +88,16 @@ TEST(GivenValues, MissingNumbersBecomeTheDefault) {
             "x=1,2,-998 d=0.5 n=-1,9007199254740992 | x=1,2,3 d=-999 n=0,0");
 }
 
+TEST(GivenValues, AMissingByteBecomesTheDefault) {
+  EXPECT_EQ(given("fields: {x: {columns: 0-1, type: uint8, default: [1, 2], missing: [255, 256, NA]}}",
+                  {{{"x", DType::u8, Shape{2}}}},
+                  [](RowBlock& rows) {
+                    rows.row<uint8_t>(0, 0)[0] = rows.row<uint8_t>(0, 1)[1] = 255;
+                    rows.row<uint8_t>(0, 0)[1] = rows.row<uint8_t>(0, 1)[0] = 0;
+                  }),
+            "x=1,0 | x=0,2");
+}
+
 TEST(GivenValues, ATextWithoutADefaultIsNeeded) {
   const std::string options = "fields: {one: {columns: 0, type: string, missing: [NA]}}";
   for (const std::string text : {"", "NA"}) {

@@ -91,6 +91,17 @@ TEST(ParseNumber, ReadsIntegers) {
   }
 }
 
+TEST(ParseNumber, ReadsBytes) {
+  EXPECT_EQ(parse<uint8_t>("0"), "0");
+  EXPECT_EQ(parse<uint8_t>(" +007\t"), "7");
+  EXPECT_EQ(parse<uint8_t>("-0"), "0");
+  EXPECT_EQ(parse<uint8_t>("255"), "255");
+  for (const char* text : {"256", "-1", "511", "4294967295", "4294967296", "99999999999999999999"}) {
+    EXPECT_EQ(parse<uint8_t>(text), "out of range") << text;
+  }
+  for (const char* text : {"", "1.0", "x", "-"}) EXPECT_EQ(parse<uint8_t>(text), "malformed") << text;
+}
+
 template <class T>
 std::vector<std::string> random_numbers(std::mt19937_64& random, int count) {
   static constexpr const char* kFormats[] = {"%.9g", "%.17g", "%.6f", "%.18e", "%.3g", "%.25g", "%.0f"};
@@ -146,6 +157,27 @@ TEST(ParseRun, GivesTheSameAsOneByOneAndStopsAtWhatIsNoNumber) {
       float alone = 0;
       ASSERT_EQ(parse_number(fields[i], alone), NumberStatus::ok);
       ASSERT_EQ(std::bit_cast<uint32_t>(values[i]), std::bit_cast<uint32_t>(alone));
+    }
+  }
+}
+
+// Of any length, wherever the first one lies that is no byte.
+TEST(ParseRun, ReadsBytesAndStopsAtWhatIsNone) {
+  for (const size_t count : {1u, 63u, 64u, 65u, 200u}) {
+    for (const size_t bad : {0u, 62u, 63u, 64u, 127u, 128u, 199u, 1000u}) {
+      for (const char* instead : {"", "x", "1.0", "256", "-1", "4294967297"}) {
+        std::string text = "skipped,";
+        const size_t begin = text.size();
+        std::vector<uint32_t> ends;
+        for (size_t i = 0; i < count; ++i) {
+          text += i == bad ? instead : std::to_string(i * 37 % 256);
+          ends.push_back(static_cast<uint32_t>(text.size()));
+          text += ',';
+        }
+        std::vector<uint8_t> values(count);
+        ASSERT_EQ(parse_run({text.data(), begin, ends.data(), count}, values.data()), std::min(bad, count));
+        for (size_t i = 0; i < std::min(bad, count); ++i) ASSERT_EQ(values[i], i * 37 % 256) << i << " of " << count;
+      }
     }
   }
 }

@@ -82,6 +82,10 @@ TEST(RecordError, NamesATypeForNumbersThatAreNotWhole) {
             "0:3 column 1 (x): expected int32, got \"nan\"; set type: float32 or float64 for x, unless it holds "
             "classes or ids");
   EXPECT_EQ(error_of("1,1.0x,3\n", {.type = "int32"}), "0:3 column 1 (x): expected int32, got \"1.0x\"");
+  EXPECT_EQ(
+      error_of("1,0.5,3\n", {.type = "uint8"}),
+      "0:3 column 1 (x): expected uint8, got \"0.5\"; set type: float32 or float64 for x, unless it holds classes "
+      "or ids");
 }
 
 TEST(RecordError, SaysThatARecordIsTooLong) {
@@ -113,6 +117,8 @@ TEST(RecordError, SaysWhatIsWrongWithAValue) {
             "0:3 column 1 (x): \"99999999999\" is out of the range of int32; set type: int64 or float64 for x");
   EXPECT_EQ(error_of("1,99999999999999999999,3\n", {.type = "int64"}),
             "0:3 column 1 (x): \"99999999999999999999\" is out of the range of int64");
+  EXPECT_EQ(error_of("1,256,3\n", {.type = "uint8"}),
+            "0:3 column 1 (x): \"256\" is out of the range of uint8; set type: int32 for x");
   EXPECT_EQ(error_of("1,1e39,3\n", {.allow_nonfinite = false}),
             "0:3 column 1 (x): \"1e39\" is not finite as float32; set decode_csv: {allow_nonfinite: true}");
 }

@@ -61,6 +61,19 @@ TEST(RowConverter, ConvertsColumnsToFields) {
   EXPECT_EQ(convert("1,2,3,4,ignored\n"), "x=2,3,1 n=4 d=2 big=4");
 }
 
+TEST(RowConverter, ConvertsColumnsToBytes) {
+  const Converter convert(Spec::map()
+                              .set("x", field(list_of({"1-2", "0"}), "uint8", "9"))
+                              .set("list", field(list_of({"3"}), "uint8").set("split", " ")));
+  EXPECT_EQ(convert("1,0,255,4 0 255\n"), "x=0,255,1 list=4,0,255");
+  EXPECT_EQ(convert("\"1\",,\" 255\",7\n"), "x=9,255,1 list=7");
+  EXPECT_EQ(convert("1,0,256,7\n"),
+            cat("fault ", static_cast<int>(ValueFault::out_of_range), " in column 2 of field 0"));
+  EXPECT_EQ(convert("1,0,2,-1\n"),
+            cat("fault ", static_cast<int>(ValueFault::out_of_range), " in column 3 of field 1"));
+  EXPECT_EQ(convert("1,x,2,7\n"), cat("fault ", static_cast<int>(ValueFault::malformed), " in column 1 of field 0"));
+}
+
 TEST(RowConverter, TakesTheDefaultForWhatIsMissing) {
   const Converter convert(Spec::map().set("x", field(list_of({"0", "1", "2"}), "float32", "7")),
                           {{"", "NA", "-999"}, true});

@@ -22,7 +22,7 @@ class PadTest : public ::testing::Test {
 };
 
 TEST_F(PadTest, FillsUpToTheLongestOfTheBatch) {
-  for (const char* type : {"int32", "int64", "float32", "float64"}) {
+  for (const char* type : {"int32", "int64", "float32", "float64", "uint8"}) {
     EXPECT_EQ(graph("", "- pad\n", type).check(),
               (Lines{"t.csv:1 y=1 n=2,3 t=\"a\",\"\"", "t.csv:2 y=2 n=4,0 t=\"b\",\"c\"", "--",
                      "t.csv:3 y=3 n=5,6,7 t=\"\"", "t.csv:4 y=4 n=0,0,0 t=\"d\"", "--", "t.csv:5 y=5 n=8 t=\"e\""}));

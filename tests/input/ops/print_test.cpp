@@ -39,6 +39,14 @@ TEST_F(PrintTest, WritesALineForEveryNthRow) {
   EXPECT_EQ(check.check().size(), 5u + 2u) << "the rows are as they were";
 }
 
+TEST_F(PrintTest, WritesBytesAsNumbers) {
+  files_.files["a.csv"] = "0,65\n7,255\n";
+  const GraphCheck check = {files_,
+                            "- filename_queue: {files: a.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {x: "
+                            "{columns: 0-1, type: uint8}}}\n- print\n- batch: {batch_size: 2}\n"};
+  EXPECT_EQ(printed(check), (Lines{"print: row 1, a.csv:1: x=0,65", "print: row 2, a.csv:2: x=7,255", "--"}));
+}
+
 TEST_F(PrintTest, CountsOnInFurtherRuns) {
   EXPECT_EQ(printed(graph("- print: {name: seen, every: 4}\n- repeat: {epochs: 2}\n")),
             (Lines{"seen: row 1, a.csv:1: x=1 y=0.5", "--", "--", "seen: row 5, a.csv:5: x=5 y=2.5", "--", "--",
