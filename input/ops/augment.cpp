@@ -39,7 +39,8 @@ struct AugmentOptions {
 
   void declare(OptionReader& o) {
     o.required("fields", fields,
-               "images: float32 or float64 fields of shape (channels, height, width), all of one size");
+               "images: float32, float64 or uint8 fields of shape (channels, height, width), all of one size; uint8 "
+               "becomes float32");
     o.used_as("fields", OptionUse::fields);
     o.optional("shift", shift, {.min = 0, .max = kMost},
                "how many pixels an image moves at most, up or down and left or right; or [vertical, horizontal]");
@@ -125,11 +126,11 @@ AxisMap axis_map(const AxisChange& change, int64_t size, int64_t new_size) {
   return map;
 }
 
-template <class T>
-void move_line(const T* from, T* to, const AxisMap& map, int64_t size, T fill) {
+template <class From, class To>
+void move_line(const From* from, To* to, const AxisMap& map, int64_t size, To fill) {
   std::fill(to, to + map.begin, fill);
   if (map.step < 0) {
-    for (int64_t i = map.begin; i < map.end; ++i) to[i] = from[map.first - i];
+    for (int64_t i = map.begin; i < map.end; ++i) to[i] = static_cast<To>(from[map.first - i]);
   } else if (map.begin < map.end) {
     std::copy(from + map.first + map.begin, from + map.first + map.end, to + map.begin);
   }
@@ -158,6 +159,10 @@ class Augment final : public Transform {
     for (Image& image : images_) {
       Shape& shape = out.rows.fields[image.field].shape;
       shape = Shape{image.channels, new_size_.height, new_size_.width};
+      if (image.dtype == DType::u8) {
+        out.rows.fields[image.field].dtype = DType::f32;
+        widens_ = true;
+      }
       image.noise = blocks;
       blocks += static_cast<uint64_t>(ceil_div<int64_t>(shape.elements(), 2));
       changed_.push_back(image.field);
@@ -168,7 +173,7 @@ class Augment final : public Transform {
 
   void apply(Chunk& chunk) const override {
     const bool moves = options_.random && (options_.shift || options_.flip);
-    if (moves || options_.crop) move_images(chunk);
+    if (moves || options_.crop || widens_) move_images(chunk);
     if (options_.random && options_.noise.value_or(0) > 0) {
       for (int64_t row = 0; row < chunk.rows.size(); ++row) add_noise(chunk.rows, row);
     }
@@ -178,8 +183,8 @@ class Augment final : public Transform {
   struct Image {
     size_t field;
     int64_t channels;
-    bool wide;           // the values are float64
-    uint64_t noise = 0;  // the first of its Philox blocks
+    DType dtype;         // of the values before
+    uint64_t noise = 0;  // the first of its blocks
   };
   struct Size {
     int64_t height = 0, width = 0;
@@ -193,10 +198,10 @@ class Augment final : public Transform {
     }
     const size_t index = field_index(rows, name);
     const FieldSpec& field = rows.fields[index];
-    const bool floats = !field.varies() && (field.dtype == DType::f32 || field.dtype == DType::f64);
-    if (!floats || field.shape.rank() != 3) {
-      throw ConfigError(cat("augment changes float32 and float64 fields of shape (channels, height, width), ", name,
-                            " is ", field.type_text()),
+    const bool fits = !field.varies() && field.dtype != DType::i32 && field.dtype != DType::i64;
+    if (!fits || field.shape.rank() != 3) {
+      throw ConfigError(cat("augment changes float32, float64 and uint8 fields of shape (channels, height, width), ",
+                            name, " is ", field.type_text()),
                         {}, cat("decode it so: {", name, ": {columns: .., reshape: [channels, height, width]}}"));
     }
     const Size size = {field.shape[1], field.shape[2]};
@@ -206,7 +211,7 @@ class Augment final : public Transform {
                         {}, "give each size an augment of its own");
     }
     size_ = size;
-    images_.push_back({.field = index, .channels = field.shape[0], .wide = field.dtype == DType::f64});
+    images_.push_back({.field = index, .channels = field.shape[0], .dtype = field.dtype});
   }
 
   void check_sizes() {
@@ -233,11 +238,20 @@ class Augment final : public Transform {
     const AxisMap y = axis_map(down, size_.height, new_size_.height);
     const AxisMap x = axis_map(right, size_.width, new_size_.width);
     for (const Image& image : images_) {
-      if (image.wide) {
-        move_image(from.row<double>(image.field, row), to.row<double>(image.field, row), image.channels, y, x);
-      } else {
-        move_image(from.row<float>(image.field, row), to.row<float>(image.field, row), image.channels, y, x);
-      }
+      with_types(image.dtype, [&](auto before, auto after) {
+        move_image(from.row<decltype(before)>(image.field, row), to.row<decltype(after)>(image.field, row),
+                   image.channels, y, x);
+      });
+    }
+  }
+
+  // Calls f with zeros of the types that the values have before and after.
+  template <class F>
+  static void with_types(DType dtype, const F& f) {
+    switch (dtype) {
+      case DType::u8: return f(uint8_t{}, float{});
+      case DType::f64: return f(double{}, double{});
+      default: f(float{}, float{});
     }
   }
 
@@ -263,9 +277,9 @@ class Augment final : public Transform {
     return {{.window = (size_.height - new_size_.height) / 2}, {.window = (size_.width - new_size_.width) / 2}};
   }
 
-  template <class T>
-  void move_image(const T* from, T* to, int64_t channels, const AxisMap& y, const AxisMap& x) const {
-    const T fill = static_cast<T>(options_.fill);
+  template <class From, class To>
+  void move_image(const From* from, To* to, int64_t channels, const AxisMap& y, const AxisMap& x) const {
+    const To fill = static_cast<To>(options_.fill);
     for (int64_t channel = 0; channel < channels; ++channel) {
       for (int64_t line = 0; line < new_size_.height; ++line, to += new_size_.width) {
         if (line < y.begin || line >= y.end) {
@@ -282,11 +296,9 @@ class Augment final : public Transform {
     const RowDraws draws(seed_, stream_, rows.id(row));
     for (const Image& image : images_) {
       const int64_t values = image.channels * new_size_.height * new_size_.width;
-      if (image.wide) {
-        add_noise(rows.row<double>(image.field, row), values, draws, image.noise);
-      } else {
-        add_noise(rows.row<float>(image.field, row), values, draws, image.noise);
-      }
+      with_types(image.dtype, [&](auto, auto after) {
+        add_noise(rows.row<decltype(after)>(image.field, row), values, draws, image.noise);
+      });
     }
   }
 
@@ -305,7 +317,8 @@ class Augment final : public Transform {
   uint64_t seed_ = 0, stream_ = 0;
   SharedRowSpec spec_;  // for chunks whose rows are changed
   std::vector<Image> images_;
-  std::vector<size_t> changed_;  // the fields of images_
+  std::vector<size_t> changed_;  // their fields
+  bool widens_ = false;          // one of them is uint8 before
   Size size_, new_size_, shift_;
 };
 

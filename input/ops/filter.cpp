@@ -77,9 +77,9 @@ class Filter final : public Transform {
 
   // Warns of a value that no row can have: the comparison then has one result for all rows.
   std::vector<std::string> warnings() const override {
-    const bool narrow = dtype_ == DType::i32, wide = dtype_ == DType::i64 && !whole_;
-    const double most = narrow ? 0x1p31 : 0x1p63;
-    const bool outside = (narrow || wide) && (value_ >= most || value_ < -most);
+    const bool byte = dtype_ == DType::u8, narrow = dtype_ == DType::i32, wide = dtype_ == DType::i64 && !whole_;
+    const double end = byte ? 0x1p8 : narrow ? 0x1p31 : 0x1p63, least = byte ? 0 : -end;
+    const bool outside = (byte || narrow || wide) && (value_ >= end || value_ < least);
     if (text_ || (!outside && !std::isnan(value_))) return {};
     const bool kept = holds(options_.op, 0.0, value_);
     const std::string& text = options_.value.as_string();

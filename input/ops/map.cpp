@@ -42,7 +42,7 @@ class Map final : public Transform {
     from_ = to_ = field_index(out.rows, options_.field);
     const FieldSpec field = out.rows.fields[from_];
     if (field.text) throw ConfigError(cat("map computes with numbers, ", field.name, " is ", field.type_text()));
-    if (field.dtype == DType::i32 || field.dtype == DType::i64) {
+    if (is_integer(field.dtype)) {
       scale_ = whole("scale", options_.scale, field);
       offset_ = whole("offset", options_.offset, field);
     }
@@ -90,7 +90,9 @@ class Map final : public Transform {
     if (value == std::floor(value)) throw ConfigError(cat(key, ": expected a number below 2^53, got ", value));
     throw ConfigError(
         cat(key, ": expected a whole number for the field ", field.name, " of ", field.type_text(), ", got ", value),
-        {}, "read the field as float32 to scale it like that");
+        {},
+        field.dtype == DType::u8 ? "normalize makes float32 numbers of a uint8 field"
+                                 : "read the field as float32 to scale it like that");
   }
 
   void fail(Chunk& chunk, int64_t row, const std::string& value) const {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/text.h"
@@ -8,11 +10,11 @@
 namespace millrace {
 namespace {
 
-// Computes in double and rounds once, so that no digits of the mean are lost.
-template <class T>
-void normalize_row(T* values, const double* mean, const double* deviation, int64_t columns) {
+// Computed in double and rounded once, so that a wide mean loses nothing.
+template <class From, class To>
+void normalize_row(const From* from, To* to, const double* mean, const double* deviation, int64_t columns) {
   for (int64_t i = 0; i < columns; ++i) {
-    values[i] = static_cast<T>((static_cast<double>(values[i]) - mean[i]) / deviation[i]);
+    to[i] = static_cast<To>((static_cast<double>(from[i]) - mean[i]) / deviation[i]);
   }
 }
 
@@ -22,7 +24,7 @@ class Normalize final : public Transform {
     std::vector<std::string> fields;
     std::vector<double> mean = {0}, std = {1};
     void declare(OptionReader& o) {
-      o.required("fields", fields, "the fields to change, of type float32 or float64");
+      o.required("fields", fields, "the fields to change, of type float32, float64 or uint8, which becomes float32");
       o.optional("mean", mean, {.min = -1e300, .max = 1e300},
                  "what is subtracted: one number, or one for each column of the fields, in order");
       o.optional("std", std, {.min = 0, .above_min = true},
@@ -42,35 +44,37 @@ class Normalize final : public Transform {
   std::optional<std::vector<std::string>> concerned_fields() const override { return options_.fields; }
 
   Port bind(const BindArgs& args) override {
-    const RowSpec& rows = args.inputs[0].rows;
+    Port out = args.inputs[0];
     size_t columns = 0;
     for (const std::string& name : options_.fields) {
       if (std::count(options_.fields.begin(), options_.fields.end(), name) > 1) {
         throw ConfigError(cat("the field ", quote(name), " is named twice"));
       }
-      const size_t index = field_index(rows, name);
-      const FieldSpec& field = rows.fields[index];
-      if (field.varies() || (field.dtype != DType::f32 && field.dtype != DType::f64)) {
-        throw ConfigError(cat("normalize changes float32 and float64 fields, ", name, " is ", field.type_text()));
+      const size_t index = field_index(out.rows, name);
+      FieldSpec& field = out.rows.fields[index];
+      if (field.varies() || field.dtype == DType::i32 || field.dtype == DType::i64) {
+        throw ConfigError(
+            cat("normalize changes float32, float64 and uint8 fields, ", name, " is ", field.type_text()));
       }
-      parts_.push_back({index, columns});
+      parts_.push_back({index, columns, field.dtype});
       columns += static_cast<size_t>(field.shape.elements());
+      if (field.dtype != DType::u8) continue;
+      field.dtype = DType::f32;
+      widened_.push_back(index);
     }
+    if (!widened_.empty()) spec_ = std::make_shared<const RowSpec>(out.rows);
     mean_ = for_each_column("mean", options_.mean, columns);
     deviation_ = for_each_column("std", options_.std, columns);
-    return args.inputs[0];
+    return out;
   }
 
   void apply(Chunk& chunk) const override {
+    if (spec_ != nullptr) copy_fields(chunk, spec_, widened_);
     for (const Part& part : parts_) {
-      const FieldSpec& field = chunk.rows.spec().fields[part.field];
-      const double *mean = mean_.data() + part.column, *deviation = deviation_.data() + part.column;
-      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-        if (field.dtype == DType::f32) {
-          normalize_row(chunk.rows.row<float>(part.field, row), mean, deviation, field.shape.elements());
-        } else {
-          normalize_row(chunk.rows.row<double>(part.field, row), mean, deviation, field.shape.elements());
-        }
+      switch (part.dtype) {
+        case DType::u8: normalize_rows<uint8_t, float>(part, chunk.spare, chunk.rows); break;
+        case DType::f64: normalize_rows<double, double>(part, chunk.rows, chunk.rows); break;
+        default: normalize_rows<float, float>(part, chunk.rows, chunk.rows);
       }
     }
   }
@@ -98,7 +102,17 @@ class Normalize final : public Transform {
  private:
   struct Part {
     size_t field, column;  // the column in mean_ and deviation_ where the field begins
+    DType dtype;           // of the values before
   };
+
+  template <class From, class To>
+  void normalize_rows(const Part& part, const RowBlock& from, RowBlock& to) const {
+    const int64_t columns = to.spec().fields[part.field].shape.elements();
+    for (int64_t row = 0; row < to.size(); ++row) {
+      normalize_row(from.row<From>(part.field, row), to.row<To>(part.field, row), mean_.data() + part.column,
+                    deviation_.data() + part.column, columns);
+    }
+  }
 
   static std::vector<double> for_each_column(std::string_view key, const std::vector<double>& given, size_t columns) {
     if (given.size() == 1) return std::vector<double>(columns, given[0]);
@@ -109,6 +123,8 @@ class Normalize final : public Transform {
   Options options_;
   std::vector<Part> parts_;
   std::vector<double> mean_, deviation_;
+  std::vector<size_t> widened_;  // fields
+  SharedRowSpec spec_;           // of the changed rows; null if no field is widened
 };
 
 }  // namespace

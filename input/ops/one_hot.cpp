@@ -48,11 +48,10 @@ class OneHot final : public Transform {
     from_ = field_index(out.rows, options_.field);
     const FieldSpec& field = out.rows.fields[from_];
     if (field.varies())
-      throw ConfigError(cat("one_hot takes int32 and int64 fields, ", field.name, " is ", field.type_text()));
-    const DType dtype = field.dtype;
-    if (dtype != DType::i32 && dtype != DType::i64) {
-      throw ConfigError(cat("one_hot takes int32 and int64 fields, ", options_.field, " is ", field.type_name()), {},
-                        cat("decode it so: {", options_.field, ": {columns: .., type: int32}}"));
+      throw ConfigError(cat("one_hot takes int32, int64 and uint8 fields, ", field.name, " is ", field.type_text()));
+    if (!is_integer(field.dtype)) {
+      throw ConfigError(cat("one_hot takes int32, int64 and uint8 fields, ", field.name, " is ", field.type_name()), {},
+                        cat("decode it so: {", field.name, ": {columns: .., type: int32}}"));
     }
     columns_ = field.shape.elements();
     if (columns_ * options_.classes > kMost) {
@@ -66,15 +65,10 @@ class OneHot final : public Transform {
 
   void apply(Chunk& chunk) const override {
     copy_fields(chunk, spec_);
-    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-      float* values = chunk.rows.row<float>(to_, row);
-      std::fill_n(values, columns_ * options_.classes, 0.0F);
-      for (int64_t column = 0; column < columns_; ++column, values += options_.classes) {
-        const int64_t wanted = spec_->fields[from_].dtype == DType::i32 ? chunk.rows.row<int32_t>(from_, row)[column]
-                                                                        : chunk.rows.row<int64_t>(from_, row)[column];
-        if (wanted < 0 || wanted >= options_.classes) return refuse(chunk, row, wanted);
-        values[wanted] = 1;
-      }
+    switch (spec_->fields[from_].dtype) {
+      case DType::i32: return write_rows<int32_t>(chunk);
+      case DType::u8: return write_rows<uint8_t>(chunk);
+      default: write_rows<int64_t>(chunk);
     }
   }
 
@@ -83,6 +77,19 @@ class OneHot final : public Transform {
   }
 
  private:
+  template <class T>
+  void write_rows(Chunk& chunk) const {
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      float* values = chunk.rows.row<float>(to_, row);
+      std::fill_n(values, columns_ * options_.classes, 0.0F);
+      for (int64_t column = 0; column < columns_; ++column, values += options_.classes) {
+        const int64_t wanted = chunk.rows.row<T>(from_, row)[column];
+        if (wanted < 0 || wanted >= options_.classes) return refuse(chunk, row, wanted);
+        values[wanted] = 1;
+      }
+    }
+  }
+
   void refuse(Chunk& chunk, int64_t row, int64_t value) const {
     chunk.fail(
         row,

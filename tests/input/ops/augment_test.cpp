@@ -115,6 +115,17 @@ TEST_F(AugmentByHand, AddsNoise) {
   EXPECT_EQ(images("noise: 0"), Lines(6, "1,2,3,4,5,6 label=0"));
 }
 
+// Bytes become numbers whatever is done to them, and the numbers are those of a float32 field.
+TEST_F(AugmentByHand, MakesFloat32OfBytes) {
+  const ImageReading bytes = {.type = "uint8"};
+  for (const char* augment : {"shift: 1, fill: -0.5", "flip: both", "crop: [1, 2]", "noise: 0.5", "noise: 0",
+                              "shift: 1, flip: both, crop: [2, 2], noise: 2", "flip: both, random: false",
+                              "shift: 1, crop: [1, 1], noise: 1, random: false"}) {
+    EXPECT_EQ(images(augment, bytes), images(augment)) << augment;
+    EXPECT_EQ(graph(augment, bytes).graph().output().rows, graph(augment).graph().output().rows) << augment;
+  }
+}
+
 // In a pass over data to be judged: the window in the middle, the lesser half of what is left above and to the left.
 TEST_F(AugmentByHand, WithoutRandomnessOnlyCropsInTheMiddle) {
   const std::string all = "shift: 1, fill: 7, flip: both, noise: 3, random: false";
@@ -213,7 +224,7 @@ TEST_F(AugmentTest, RefusesWhatIsNoImage) {
     const std::string got = refused(options, reading);
     EXPECT_TRUE(got.ends_with(": " + text)) << got;
   };
-  const std::string takes = "augment changes float32 and float64 fields of shape (channels, height, width), ";
+  const std::string takes = "augment changes float32, float64 and uint8 fields of shape (channels, height, width), ";
   expect("fields: label, shift: 1",
          takes + "label is int32 (1); decode it so: {label: {columns: .., reshape: [channels, height, width]}}");
   expect("fields: image, shift: 1",
@@ -268,8 +279,8 @@ TEST_F(AugmentTest, RefusesOptionsThatDoNotFit) {
          ": crop: expected at most the size of the images, 2 x 3, got 3 x 2; crop is [height, width]");
   expect("fields: image, shfit: 1", ".augment: unknown key shfit; did you mean shift?");
   expect("shift: 1",
-         ".augment: the key fields is required (text or list); fields: images: float32 or float64 fields of shape "
-         "(channels, height, width), all of one size");
+         ".augment: the key fields is required (text or list); fields: images: float32, float64 or uint8 fields of "
+         "shape (channels, height, width), all of one size; uint8 becomes float32");
 }
 
 }  // namespace

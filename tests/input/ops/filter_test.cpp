@@ -15,7 +15,7 @@ class FilterTest : public ::testing::Test {
     return {files_,
             "- filename_queue: {files: t.csv, epochs: 1}\n- csv_reader: {chunk_bytes: 5}\n"
             "- decode_csv: {fields: {n: {columns: 0, type: int32}, x: {columns: 1}, d: {columns: 1, type: float64}, i: "
-            "{columns: 2, type: int64}, both: {columns: 0-1}}}\n" +
+            "{columns: 2, type: int64}, both: {columns: 0-1}, b: {columns: 0, type: uint8}}}\n" +
                 ops + "- batch: {batch_size: 10, allow_smaller_final_batch: true}\n"};
   }
   // The numbers of the rows that stay.
@@ -37,6 +37,8 @@ TEST_F(FilterTest, KeepsTheRowsForWhichItHolds) {
   EXPECT_EQ(kept("n", ">=", "3"), "34");
   EXPECT_EQ(kept("n", ">=", "2.5"), "34");
   EXPECT_EQ(kept("n", "==", "2.5"), "");
+  EXPECT_EQ(kept("b", "<=", "3"), "123");
+  EXPECT_EQ(kept("b", ">", "2.5"), "34");
 }
 
 TEST_F(FilterTest, ReadsItsValueAsTheField) {
@@ -71,6 +73,10 @@ TEST_F(FilterTest, WarnsOfAValueThatComparesAlikeWithAllRows) {
   EXPECT_EQ(warning("n", ">=", "-2147483648"), "");
   EXPECT_EQ(warning("n", "<", "-2147483649"),
             "filter: the value -2147483649 is out of the range of int32: no row is kept");
+  EXPECT_EQ(warning("b", "==", "256"), "filter: the value 256 is out of the range of uint8: no row is kept");
+  EXPECT_EQ(warning("b", ">", "-1"), "filter: the value -1 is out of the range of uint8: every row is kept");
+  EXPECT_EQ(warning("b", ">=", "0"), "");
+  EXPECT_EQ(warning("b", "<", "255"), "");
   EXPECT_EQ(warning("i", "==", "1e19"), "filter: the value 1e19 is out of the range of int64: no row is kept");
   EXPECT_EQ(warning("i", "==", "9223372036854775807"), "");
   EXPECT_EQ(warning("x", "==", "nan"), "filter: the value nan equals nothing: no row is kept");
@@ -132,7 +138,7 @@ TEST_F(FilterTest, RefusesFieldsThatItCannotCompare) {
   };
   EXPECT_EQ(refused("bot"),
             "input.yaml:4:3: [3]: there is no field \"bot\" in n: int32 (1), x: float32 (1), d: float64 (1), i: int64 "
-            "(1), both: float32 (2); did you mean both?");
+            "(1), both: float32 (2), b: uint8 (1); did you mean both?");
   EXPECT_EQ(error_of([&] { graph("- filter: {field: n, op: \"<\", value: many}\n").graph(); }),
             "input.yaml:4:38: [3].filter.value: expected a number, got \"many\"");
   EXPECT_EQ(error_of([&] { graph("- filter: {field: n, op: \"<\", value: [1]}\n").graph(); }),

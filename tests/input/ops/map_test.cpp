@@ -59,6 +59,23 @@ TEST_F(MapTest, OnlyTheResultOfIntegersMustFit) {
             Lines{"error t.csv:2: the field n holds 4611686018427387904, whose result is out of the range of int64"});
 }
 
+TEST_F(MapTest, KeepsBytes) {
+  files_.files["t.csv"] = "7\n250\n";
+  const auto bytes = [this](const std::string& options) {
+    return GraphCheck(files_, cat("- filename_queue: {files: t.csv, epochs: 1}\n- csv_reader\n"
+                                  "- decode_csv: {fields: {n: {columns: 0, type: uint8}}}\n- map: {field: n, ",
+                                  options, "}\n- batch: {batch_size: 2}\n"));
+  };
+  EXPECT_EQ(bytes("scale: -1, offset: 255").check(), (Lines{"t.csv:1 n=248", "t.csv:2 n=5"}));
+  EXPECT_EQ(bytes("offset: 5").graph().output().rows.text(), "n: uint8 (1)");
+  EXPECT_EQ(bytes("offset: 6").check(),
+            Lines{"error t.csv:2: the field n holds 250, whose result is out of the range of uint8"});
+  EXPECT_EQ(
+      error_of([&] { bytes("scale: 0.5").graph(); }),
+      "input.yaml:4:3: [3]: scale: expected a whole number for the field n of uint8 (1), got 0.5; normalize makes "
+      "float32 numbers of a uint8 field");
+}
+
 TEST_F(MapTest, RefusesWhatItCannotCompute) {
   EXPECT_EQ(refused("field: n, scale: 0.5"),
             "input.yaml:4:3: [3]: scale: expected a whole number for the field n of int32 (1), got 0.5; read the field "
