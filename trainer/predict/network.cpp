@@ -345,11 +345,30 @@ void Network::predict(int64_t rows, Fill fill, std::span<float> outputs) const {
 
 namespace {
 
-// The number of values in a row. Throws ShapeError unless a row is a single float32 field.
+// The number of values in a row. Throws ShapeError unless a row is a single field of float32 or uint8.
 size_t values_of_row(const RowSpec& fields) {
-  const bool is_one = fields.fields.size() == 1 && !fields.fields[0].varies() && fields.fields[0].dtype == DType::f32;
-  if (is_one) return static_cast<size_t>(fields.fields[0].shape.elements());
-  throw ShapeError(cat("a row is (", fields.text(), "), not one float32 field"), {}, "fill the rows of make_rows()");
+  const FieldSpec* const one = fields.fields.size() == 1 && !fields.fields[0].varies() ? &fields.fields[0] : nullptr;
+  const bool fits = one != nullptr && (one->dtype == DType::f32 || one->dtype == DType::u8);
+  if (fits) return static_cast<size_t>(one->shape.elements());
+  throw ShapeError(cat("a row is (", fields.text(), "), not one field of float32 or uint8"), {},
+                   "fill the rows of make_rows()");
+}
+
+// Writes the values of a row whose only field is `field`.
+void write_row(std::span<const float> values, int64_t row, const FieldSpec& field, std::byte* out) {
+  if (field.dtype == DType::f32) {
+    std::memcpy(out, values.data(), values.size_bytes());
+    return;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool inside = values[i] >= 0 && values[i] <= 255;
+    const auto byte = inside ? static_cast<uint8_t>(values[i]) : uint8_t{0};
+    if (static_cast<float>(byte) != values[i]) {
+      throw DataError(cat("row ", row, ": the field ", field.name, " holds ", values[i],
+                          ", expected a whole number from 0 to 255"));
+    }
+    out[i] = std::byte{byte};
+  }
 }
 
 }  // namespace
@@ -362,8 +381,8 @@ void Network::predict(std::span<const float> values, std::span<float> outputs) c
   impl_->predict(static_cast<int64_t>(values.size() / width), outputs,
                  [&](RowBlock& block, int64_t begin, int64_t count) {
                    for (int64_t row = 0; row < count; ++row) {
-                     std::memcpy(block.at(0, row), values.data() + static_cast<size_t>(begin + row) * width,
-                                 width * sizeof(float));
+                     write_row(values.subspan(static_cast<size_t>(begin + row) * width, width), begin + row,
+                               block.spec().fields[0], block.at(0, row));
                    }
                  });
 }

@@ -95,8 +95,8 @@ class MILLRACE_EXPORT Network {
   // whose fields are fields(). Texts and ragged fields are empty before.
   using Fill = FunctionRef<void(RowBlock& block, int64_t begin, int64_t count)>;
   void predict(int64_t rows, Fill fill, std::span<float> outputs) const;
-  // The same for rows that are a single float32 field, given as its values. Throws ShapeError, too, if a row has other
-  // fields or `values` ends inside a row.
+  // The same for rows that are a single field of float32 or uint8, given as its values. Throws ShapeError, too, if a
+  // row has other fields or `values` ends inside a row; DataError for a value that a uint8 field cannot hold.
   void predict(std::span<const float> values, std::span<float> outputs) const;
   std::vector<float> predict(std::span<const float> values) const;
 

@@ -190,7 +190,8 @@ TEST_F(NetworkTest, SaysWhichRowsAreRefused) {
             std::string::npos);
   *rows.row<float>(1, 280) = 0;
   network.predict(rows, outputs);
-  EXPECT_NE(error_of<ShapeError>([&] { network.predict(values_); }).find("not one float32 field"), std::string::npos);
+  EXPECT_NE(error_of<ShapeError>([&] { network.predict(values_); }).find("not one field of float32 or uint8"),
+            std::string::npos);
 }
 
 TEST_F(NetworkTest, ChecksWhatItIsGiven) {
