@@ -82,7 +82,7 @@ typedef enum millrace_type {
   MILLRACE_FLOAT64 = 1,
   MILLRACE_INT32 = 2,
   MILLRACE_INT64 = 3,
-  MILLRACE_UINT8 = 4,
+  MILLRACE_UINT8 = 4, /* a byte for each value, also inside; layers read them as the numbers 0 to 255 */
   /* Texts: the values of such a field are an array of `const char*`, each a text that ends with a zero byte. NULL is
    * the empty text, which in rows for a network means a missing value. */
   MILLRACE_TEXT = 5

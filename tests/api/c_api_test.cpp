@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -112,6 +113,59 @@ TEST_F(CApiTest, TrainsSavesLoadsAndPredicts) {
   EXPECT_DONE(millrace_network_predict(same, values, 400, copy.data(), &error));
   millrace_network_free(same);
   EXPECT_EQ(copy, outputs);
+}
+
+// Features and labels of a byte each train as numbers do, in arrays and from a callback, and predict so.
+TEST_F(CApiTest, BytesTrainAndPredictAsTheirNumbers) {
+  std::vector<uint8_t> bytes, byte_labels;
+  std::vector<float> numbers;
+  for (size_t row = 0; row < 400; ++row) {
+    for (const size_t value : {row % 20, row / 20}) {
+      bytes.push_back(static_cast<uint8_t>(value));
+      numbers.push_back(static_cast<float>(value));
+    }
+    byte_labels.push_back(static_cast<uint8_t>(labels_[row]));
+  }
+  static constexpr millrace_field kBytes[] = {{"features", MILLRACE_UINT8, 2}, {"label", MILLRACE_UINT8, 1}};
+  const void* of_bytes[] = {bytes.data(), byte_labels.data()};
+  const void* of_numbers[] = {numbers.data(), labels_.data()};
+  const auto trained = [&](const char* kind) {
+    millrace_trainer_free(std::exchange(trainer_, nullptr));
+    const std::string config = std::string(kConfig).replace(std::string(kConfig).find("mine"), 4, kind);
+    EXPECT_DONE(millrace_trainer_from_string(config.c_str(), "c.yaml", nullptr, 0, catalog_, &trainer_, &error));
+    millrace_result result = {};
+    result.size = sizeof result;
+    EXPECT_DONE(millrace_trainer_run(trainer_, nullptr, &result, &error));
+    return std::string(result.weights);
+  };
+  struct Given {
+    const uint8_t *features, *labels;
+    int64_t at = 0;
+
+    static int64_t fill(void* user, uint32_t, int64_t room, void* const* values) {
+      auto& self = *static_cast<Given*>(user);
+      const int64_t count = std::min<int64_t>(room, 400 - self.at);
+      std::memcpy(values[0], self.features + 2 * self.at, static_cast<size_t>(2 * count));
+      std::memcpy(values[1], self.labels + self.at, static_cast<size_t>(count));
+      self.at = count == 0 ? 0 : self.at + count;
+      return count;
+    }
+  } given{bytes.data(), byte_labels.data()};
+  EXPECT_DONE(millrace_catalog_add_rows(catalog_, "numbers", kFields, 2, 400, of_numbers, &error));
+  EXPECT_DONE(millrace_catalog_add_rows(catalog_, "bytes", kBytes, 2, 400, of_bytes, &error));
+  EXPECT_DONE(millrace_catalog_add_callback(catalog_, "given", kBytes, 2, 7, Given::fill, &given, &error));
+  const std::string expected = trained("numbers");
+  std::vector<float> outputs(400), same(400);
+  EXPECT_DONE(millrace_trainer_network(trainer_, &network_, &error));
+  EXPECT_DONE(millrace_network_predict(network_, of_numbers, 400, outputs.data(), &error));
+  EXPECT_EQ(trained("given"), expected);
+  EXPECT_EQ(trained("bytes"), expected);
+  millrace_network_free(std::exchange(network_, nullptr));
+  EXPECT_DONE(millrace_trainer_network(trainer_, &network_, &error));
+  EXPECT_EQ(millrace_network_field(network_, 0).type, MILLRACE_UINT8);
+  EXPECT_EQ(millrace_network_field(network_, 0).width, 2);
+  EXPECT_DONE(millrace_network_predict(network_, of_bytes, 400, same.data(), &error));
+  EXPECT_EQ(same, outputs);
 }
 
 TEST_F(CApiTest, SmallerStructuresOfOlderProgramsAreNotOverrun) {

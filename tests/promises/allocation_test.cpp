@@ -130,6 +130,25 @@ TEST(Allocation, TransformsOfRowsAllocateNothing) {
   }
 }
 
+// Bytes that the step makes numbers of, and bytes of which transforms do.
+TEST(Allocation, FieldsOfBytesAllocateNothing) {
+  TempFolder folder;
+  std::string text;
+  for (int row = 0; row < 100; ++row) text += cat(row % 5, ',', row % 3, ",1,2,0,", row % 4, ",t,", row % 2, '\n');
+  for (int file = 0; file < kFiles; ++file) folder.write(cat("part-", file, ".csv"), text);
+  for (const char* op : {"map: {field: features}", "normalize: {fields: features, mean: 1, std: 2}",
+                         "augment: {fields: features, shift: 1, noise: 1}"}) {
+    for (const int threads : {1, 2}) {
+      std::string yaml = endless(training_yaml(folder, {.threads = threads, .op = op}));
+      yaml.insert(yaml.find("columns: 0-5") + 12, ", reshape: [1, 2, 3], type: uint8");
+      yaml.insert(yaml.find("model:\n") + 7, "  - flatten\n");
+      int64_t own = 0;
+      for (const AllocationCounts& step : count_steps(yaml, 200, 400)) own += step.own;
+      EXPECT_EQ(own, 0) << op << " on " << threads;
+    }
+  }
+}
+
 // Which block of a pool gets which rows is a matter of timing, so each must have the memory for all that any had.
 TEST(Allocation, ABlockTakesTheFieldsOfOthersWithoutAny) {
   const auto spec = [](std::initializer_list<const char*> names) {

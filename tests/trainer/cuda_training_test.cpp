@@ -177,6 +177,36 @@ TEST_F(CudaTraining, LooksAtEveryStepWhereItMust) {
   }
 }
 
+// Bytes are copied while other batches are trained on, and become numbers on the device.
+TEST_F(CudaTraining, OfBytesEndsWithTheWeightsOfTheirNumbers) {
+  const TempFolder folder;
+  std::string text;
+  for (int row = 0; row < 100; ++row) {
+    for (int i = 0; i < 70; ++i) text += cat((row * 31 + i * 57) % 256, ',');
+    text += cat(row % 3, '\n');
+  }
+  const std::string data = folder.write("bytes.csv", text);
+  const auto run = [&](const char* features, const char* label, const char* delivery, const char* every) {
+    return train_on(Trainer::from_spec(parse_yaml(
+        cat("seed: 3\ndevice: ", context().device().text(), "\ndelivery: ", delivery,
+            "\ninput:\n  - filename_queue: {files: ", quote(data, 4096), ", epochs: 3}\n  - csv_reader\n",
+            "  - decode_csv: {fields: {features: {columns: 0-69, type: ", features, "}, label: {columns: 70, type: ",
+            label, "}}}\n  - batch: {batch_size: 7, allow_smaller_final_batch: true}\n",
+            "model:\n  - dense: {units: 8, activation: relu}\n  - dense: {units: 3}\nloss: softmax_cross_entropy\n",
+            "optimizer: {adam: {learning_rate: 0.001}}\ntrain: {steps: 43, log_every: ", every, "}\n"),
+        "bytes.yaml")));
+  };
+  for (const char* delivery : {"native", "staging", "queue", "feed", "constant"}) {
+    for (const char* every : {"1", "1000000"}) {
+      const Training numbers = run("float32", "int32", delivery, every), bytes = run("uint8", "uint8", delivery, every);
+      EXPECT_EQ(bytes.error, "");
+      EXPECT_EQ(bytes.result.steps, 43);
+      EXPECT_EQ(bytes.result.weights, numbers.result.weights) << delivery << ' ' << every;
+      EXPECT_EQ(bytes.losses, numbers.losses) << delivery << ' ' << every;
+    }
+  }
+}
+
 // A rectifier, a layer with one output and a loss, wherever the gradients go.
 TEST_F(CudaTraining, OfANarrowHeadGoesAsOnTheCpu) {
   const std::vector<std::vector<std::string>> settings = {

@@ -77,6 +77,24 @@ TEST_F(CheckCommandTest, JsonIsOneLine) {
   EXPECT_EQ(event["config"]["seed"], 23);
 }
 
+TEST_F(CheckCommandTest, SaysWhereBytesBecomeNumbers) {
+  folder_.write("bytes.csv", "0,255,1\n7,8,0\n");
+  const auto input_with = [&](const std::string& ops) {
+    folder_.write("bytes.yaml",
+                  "input:\n  - filename_queue: {files: bytes.csv}\n  - csv_reader\n  - decode_csv: {fields: {features: "
+                  "{columns: 0-1, type: uint8}, label: {columns: 2, type: uint8}}}\n" +
+                      ops +
+                      "  - batch: {batch_size: 2}\nmodel: [{dense: {units: 1}}]\nloss: sigmoid_cross_entropy\n"
+                      "optimizer: {sgd: {learning_rate: 0.1}}\n");
+    const CommandResult result = run({"bytes.yaml"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out.substr(0, result.out.find('\n'));
+  };
+  EXPECT_EQ(input_with(""), "input: batches of 2 rows, features: uint8 (2), label: uint8 (1)");
+  EXPECT_EQ(input_with("  - normalize: {fields: features, mean: 128, std: 64}\n"),
+            "input: batches of 2 rows, features: float32 (2), label: uint8 (1)");
+}
+
 TEST_F(CheckCommandTest, ReadsTheFirstRows) {
   EXPECT_NE(run({"small.yaml"}).out.find("\ndata: the first 7 rows make sense\n"), std::string::npos);
   folder_.write("part-0.csv", "1,2,0\n3,4,7\n");
