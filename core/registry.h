@@ -94,7 +94,16 @@ struct FoundField {
   enum class Holds : uint8_t {
     texts,
     codes,    // whole numbers from 0 to classes - 1
+    times,    // seconds since 1970
     amounts,  // other numbers
+  };
+  // For times: how their texts are written (the kind of text, and the letters of strftime; none for ISO 8601), the
+  // first and the last year, and what else differs from row to row.
+  struct Times {
+    bool dates = false;  // days, without a time of day
+    std::string letters = {};
+    int64_t first_year = 0, last_year = 0;
+    bool yeardays = false, weekdays = false, clock = false;
   };
 
   std::string about = {};  // what the field is about, a plain word; "label" if it is to be predicted
@@ -107,7 +116,9 @@ struct FoundField {
   int64_t width = 1;                    // values of a row
   std::vector<std::string> texts = {};  // for texts: all that were found
   int64_t classes = 0;                  // for codes
-  Spec mean = {}, deviation = {};       // for amounts: a list, one for each column; the deviation is not 0
+  Times times = {};
+  // For amounts: a list, one for each column; the deviation is not 0. For times the mean is a text like the others.
+  Spec mean = {}, deviation = {};
 
   bool has(Holds what) const { return decoded && holds == what; }
 };

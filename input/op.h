@@ -52,6 +52,9 @@ class MILLRACE_EXPORT TextReader {
   // Replaces `out` with the value that `text` stands for as value `element` of field `field`, or with all its values if
   // the field is ragged. Returns false if the text is not such a value.
   virtual bool read(std::string_view text, size_t field, size_t element, Varying& out) const = 0;
+  // The text that is read as this number in field `field`, if the texts of that field are not numbers, but dates.
+  // Empty: a number is written as it is.
+  virtual std::string text_of(size_t /*field*/, double /*value*/) const { return {}; }
   // Texts that stand for a missing value in field `field`. The empty text always does, and is not in the list.
   virtual const std::vector<std::string>& missing(size_t field) const = 0;
 };

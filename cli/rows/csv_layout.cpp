@@ -50,6 +50,7 @@ bool place_field(std::vector<CsvColumn>& out, const TextColumns& from, const Row
     const auto less = [&](const CsvValue& other) { return precision(rows.fields[other.field]) < precision(spec); };
     CsvValue value = {.field = field, .element = i, .split = split};
     if (is_same_type(spec, from.rows.fields[decoded])) value.read_by = decoded;
+    value.time = value.read_by && from.reader != nullptr && !from.reader->text_of(decoded, 0).empty();
     values.insert(std::ranges::find_if(values, less), value);
   }
   return true;

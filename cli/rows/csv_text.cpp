@@ -34,22 +34,10 @@ std::string_view value_text(T value, std::span<char> buffer) {
   return shortest_text(value, buffer);
 }
 
-// Appends the text of a value, or of all values of its field if they share the column.
-void append_text(std::string& out, const CsvValue& value, const RowBlock& batch, int64_t row) {
-  with_values(batch, value.field, row, [&](const auto& values) {
-    char buffer[40];
-    const size_t begin = value.split ? 0 : value.element, end = value.split ? values.size() : begin + 1;
-    for (size_t i = begin; i < end; ++i) {
-      if (i > begin) out += *value.split;
-      out += value_text(values[i], buffer);
-    }
-  });
-}
-
-std::string text_of(const CsvValue& value, const RowBlock& batch, int64_t row) {
-  std::string out;
-  append_text(out, value, batch, row);
-  return out;
+double number_of(std::string_view) { return 0; }
+template <class T>
+double number_of(T value) {
+  return static_cast<double>(value);
 }
 
 bool is_same(std::string_view a, std::string_view b) { return a == b; }
@@ -133,7 +121,26 @@ void CsvText::append(std::string& out, const RowBlock& batch, FunctionRef<Place(
 bool CsvText::is_plain(const CsvColumn& column, const RowSpec& rows) const {
   if (!plain_numbers_ || column.values.size() != 1) return false;
   const CsvValue& value = column.values.front();
-  return missing_of(value).empty() && !value.split && !rows.fields[value.field].text;
+  return missing_of(value).empty() && !value.split && !value.time && !rows.fields[value.field].text;
+}
+
+void CsvText::append_text(std::string& out, const CsvValue& value, const RowBlock& batch, int64_t row) const {
+  with_values(batch, value.field, row, [&](const auto& values) {
+    char buffer[40];
+    const size_t begin = value.split ? 0 : value.element, end = value.split ? values.size() : begin + 1;
+    for (size_t i = begin; i < end; ++i) {
+      if (i > begin) out += *value.split;
+      std::string time;
+      if (value.time) time = layout_.reader->text_of(*value.read_by, number_of(values[i]));
+      out += time.empty() ? value_text(values[i], buffer) : time;
+    }
+  });
+}
+
+std::string CsvText::text_of(const CsvValue& value, const RowBlock& batch, int64_t row) const {
+  std::string out;
+  append_text(out, value, batch, row);
+  return out;
 }
 
 const std::vector<std::string>& CsvText::missing_of(const CsvValue& value) const {

@@ -26,6 +26,7 @@ struct CsvValue {
   // The decoder's field that reads the value from the column; none if an op after the decoder makes the value, or
   // changes its type.
   std::optional<size_t> read_by = {};
+  bool time = false;  // a number that the layout's reader reads from, and writes as, the text of a date or time
 };
 
 struct CsvColumn {
@@ -69,6 +70,9 @@ class CsvText {
   bool is_plain(const CsvColumn& column, const RowSpec& rows) const;
   // The texts that the reader of the value takes for a missing value.
   const std::vector<std::string>& missing_of(const CsvValue& value) const;
+  // Appends the text of a value, or of all values of its field if they share the column.
+  void append_text(std::string& out, const CsvValue& value, const RowBlock& batch, int64_t row) const;
+  std::string text_of(const CsvValue& value, const RowBlock& batch, int64_t row) const;
   // Puts the text of a column into `text_`; false if no text would be read as the row's values.
   bool find_text(size_t column, const RowBlock& batch, int64_t row);
   bool try_text(size_t column, const RowBlock& batch, int64_t row, std::string text, bool exactly);

@@ -3,22 +3,27 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
-#include <cstring>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/csv/number_parser.h"
 #include "millrace/input/csv/record_scanner.h"
 
 namespace millrace {
 
-enum class ColumnType { float32, float64, int32, int64, uint8, string };
+enum class ColumnType { float32, float64, int32, int64, string, date, timestamp };
 template <>
 struct EnumNames<ColumnType> {
   static constexpr std::pair<std::string_view, ColumnType> kNames[] = {
-      {"float32", ColumnType::float32}, {"float64", ColumnType::float64}, {"int32", ColumnType::int32},
-      {"int64", ColumnType::int64},     {"uint8", ColumnType::uint8},     {"string", ColumnType::string}};
+      {"float32", ColumnType::float32},    {"float64", ColumnType::float64}, {"int32", ColumnType::int32},
+      {"int64", ColumnType::int64},        {"string", ColumnType::string},   {"date", ColumnType::date},
+      {"timestamp", ColumnType::timestamp}};
+};
+
+enum class TimeType { float64, int64 };
+template <>
+struct EnumNames<TimeType> {
+  static constexpr std::pair<std::string_view, TimeType> kNames[] = {{"float64", TimeType::float64},
+                                                                     {"int64", TimeType::int64}};
 };
 
 namespace {
@@ -33,10 +38,12 @@ struct FieldOptions {
   std::optional<std::vector<std::string>> missing;
   std::optional<std::string> split;
   std::optional<RowSizes> reshape;
+  std::optional<std::string> format;
+  std::optional<TimeType> as;
 
   void declare(OptionReader& o) {
     o.required("columns", columns, "an index from 0, a range a-b, a header name, or a list of these");
-    o.optional("type", type, "type of the values");
+    o.optional("type", type, "type of the values; date and timestamp become seconds since 1970, UTC");
     o.optional("default", default_value, "what an empty or missing value becomes: one value, or one for each column");
     o.may_be("columns", one_or_list({{.is = OptionForm::Is::integer, .range = {.min = 0}}, text()}));
     o.optional("missing", missing,
@@ -46,9 +53,31 @@ struct FieldOptions {
     o.optional(
         "reshape", reshape,
         "sizes of the axes of a row's values, such as [1, 28, 28]; one may be -1, which takes what the others leave");
+    o.optional("format", format,
+               "how dates or times are written, in letters of strftime such as \"%d/%m/%Y %H:%M\"; absent: as ISO 8601 "
+               "does, 2024-12-31 or 2024-12-31T18:30:00Z");
+    o.optional("as", as, "the type of the numbers that dates and times become: float64 by default");
     if (!o.reading()) return;
     if (reshape) check_reshape(o.node("reshape"));
     if (split) check_split(o.node("split"));
+    if (format || as) check_time(o.node(format ? "format" : "as"));
+  }
+
+  bool is_time() const { return type == ColumnType::date || type == ColumnType::timestamp; }
+  DType dtype() const {
+    // By ColumnType.
+    constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::f64, DType::f64};
+    return as == TimeType::int64 ? DType::i64 : kDTypes[static_cast<size_t>(type)];
+  }
+  // How the texts are written, if they are dates or times.
+  std::optional<TimeFormat> time(const Spec& spec) const {
+    if (!is_time()) return {};
+    try {
+      return TimeFormat(type == ColumnType::date ? TimeFormat::Kind::date : TimeFormat::Kind::timestamp,
+                        format.value_or(""));
+    } catch (const ConfigError& error) {
+      throw spec.find("format")->error(error.message(), error.hint());
+    }
   }
 
  private:
@@ -68,6 +97,10 @@ struct FieldOptions {
       throw node.error(cat("the byte ", quote(*split), " may stand in a number"));
     }
   }
+  void check_time(const Spec& node) const {
+    if (!is_time()) throw node.error("this key is for fields of type date or timestamp");
+    if (format && format->empty()) throw node.error("the format is empty", "leave it out for ISO 8601");
+  }
   static OptionForm text() { return {.is = OptionForm::Is::text, .pattern = "."}; }
   static std::vector<OptionForm> one_or_list(std::vector<OptionForm> forms, bool not_empty = true) {
     OptionForm list{.is = OptionForm::Is::list, .items = forms, .not_empty = not_empty};
@@ -75,9 +108,6 @@ struct FieldOptions {
     return forms;
   }
 };
-
-// By ColumnType.
-constexpr DType kColumnDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::u8};
 
 template <class T>
 bool parse_index(std::string_view text, T& out) {
@@ -132,51 +162,8 @@ size_t count_columns(const std::vector<FieldRequest::Item>& items, const Spec& c
   return static_cast<size_t>(count);
 }
 
-template <class T>
-void read_default(const Spec& spec, bool allow_nonfinite, std::byte* to) {
-  T value{};
-  NumberStatus status = parse_number(spec.as_string(), value);
-  if constexpr (std::is_floating_point_v<T>) {
-    // YAML writes these numbers in its own way: .inf, -.inf, .nan.
-    if (status != NumberStatus::ok && !spec.quoted() && spec.as_string().find('.') != std::string::npos) {
-      value = static_cast<T>(spec.as_double());
-      status = NumberStatus::ok;
-    }
-    if (status == NumberStatus::ok && !allow_nonfinite && !std::isfinite(value)) {
-      throw spec.error(cat("the default ", spec.as_string(), " is not finite"), "set allow_nonfinite: true");
-    }
-  }
-  if (status != NumberStatus::ok) {
-    throw spec.error(cat("expected a default of type ", to_string(DTypeOf<T>::value), ", got ", spec.describe()));
-  }
-  std::memcpy(to, &value, sizeof value);
-}
-
-// `spec` is one value for all columns, or a list with one for each; for a ragged field, its values.
-DefaultValues read_defaults(const Spec& spec, bool allow_nonfinite, const FieldSpec& field, size_t columns) {
-  if (spec.is_null()) return {};
-  DefaultValues out{.given = true};
-  const size_t count = !field.ragged() ? columns : spec.is_list() ? spec.size() : 1;
-  if (spec.is_list() && spec.size() != count) {
-    throw spec.error(cat("expected one default, or one for each of the ", columns, " columns, got ", spec.size()));
-  }
-  const size_t size = size_of(field.dtype);
-  out.numbers.resize(field.text ? 0 : count * size);
-  for (size_t i = 0; i < count; ++i) {
-    const Spec& value = spec.is_list() ? spec.items()[i] : spec;
-    if (field.text) {
-      out.texts.push_back(value.as_string());
-    } else {
-      with_parsed_type(field.dtype, [&](auto zero) {
-        read_default<decltype(zero)>(value, allow_nonfinite, out.numbers.data() + i * size);
-      });
-    }
-  }
-  return out;
-}
-
-// A hint that the file is not text or, if the records have one field, that another delimiter would cut them. Commas
-// between digits may be decimal commas, so only the header is searched for a comma.
+// That the file is no text; where the records have one field, that another delimiter would cut them. Commas in numbers
+// may be decimal ones.
 std::string one_column_hint(const CsvDialect& dialect) {
   if (std::string hint = encoding_hint(dialect.first_record); !hint.empty()) return hint;
   if (dialect.columns != 1) return {};
@@ -280,7 +267,11 @@ void settle(FieldRequest& request, size_t columns) {
     throw request.items.front().spec.error(cat("a field with split has one column, got ", columns));
   }
   field.spec.shape = shape_of(request, columns);
-  field.defaults = read_defaults(request.default_value, request.allow_nonfinite, field.spec, columns);
+  field.defaults = read_default_values({.spec = request.default_value,
+                                        .field = field.spec,
+                                        .columns = columns,
+                                        .time = field.time ? &*field.time : nullptr,
+                                        .allow_nonfinite = request.allow_nonfinite});
 }
 
 // The split must be a byte that a field can hold.
@@ -329,8 +320,9 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
       throw options.columns.error(cat("all fields together may have ", kMaxColumns, " columns at most"));
     }
     FieldSpec& field = request.field.spec;
-    field = {name, kColumnDTypes[static_cast<size_t>(options.type)], Shape{}};
+    field = {name, options.dtype(), Shape{}};
     field.text = options.type == ColumnType::string;
+    request.field.time = options.time(spec);
     if (options.split) field.split = options.split->front();
     request.field.missing = options.missing;
     request.default_value = options.default_value;

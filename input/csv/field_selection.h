@@ -3,7 +3,8 @@
 //
 //   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]},
 //            name: {columns: 7, type: string}, tags: {columns: 8, type: int32, split: " "},
-//            image: {columns: 9-792, reshape: [1, 28, 28]}, city: {columns: 793, type: string, missing: ["?"]}}
+//            image: {columns: 9-792, reshape: [1, 28, 28]}, city: {columns: 793, type: string, missing: ["?"]},
+//            sold: {columns: 794, type: date, format: "%d/%m/%Y"}}
 //
 // It is read in two steps: the configuration when the op is made, header names and the number of columns when the op is
 // bound. Constant after that.
@@ -18,17 +19,11 @@
 #include "millrace/core/options.h"
 #include "millrace/core/row_sizes.h"
 #include "millrace/input/csv/csv_dialect.h"
+#include "millrace/input/csv/default_values.h"
+#include "millrace/input/csv/time_format.h"
 #include "millrace/input/rows/row_block.h"
 
 namespace millrace {
-
-// The values that missing ones become: numbers of the field's type, or texts. There is one for each column; a ragged
-// field has any number of them.
-struct DefaultValues {
-  bool given = false;
-  std::vector<std::byte> numbers = {};
-  std::vector<std::string> texts = {};
-};
 
 // A field with its columns, in the order of its elements.
 struct SelectedField {
@@ -36,6 +31,7 @@ struct SelectedField {
   std::vector<uint32_t> columns;
   DefaultValues defaults;
   std::optional<std::vector<std::string>> missing = {};  // texts that stand for a missing value, instead of the op's
+  std::optional<TimeFormat> time = {};                   // the texts are dates or times, the numbers seconds since 1970
 };
 
 // A field as the configuration describes it.

@@ -117,7 +117,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
   out.value = whole;
   out.message = cat(column_name(bad.column, field.spec.name, dialect), below(spot));
   out.message += bad.value ? cat(", value ", *bad.value, ": ") : ": ";
-  const std::string_view type = field.spec.type_name();
+  const std::string type = field.time ? field.time->name() : std::string(field.spec.type_name());
   switch (bad.fault) {
     case ValueFault::none: break;
     case ValueFault::required:
@@ -126,9 +126,10 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       break;
     case ValueFault::malformed:
       out.message += cat("expected ", type, ", got ", quote(text));
-      if (!bad.value) out.hint = number_hint(whole, record.bytes, dialect);
-      if (out.hint.empty()) out.hint = list_hint(text, field.spec);
-      if (!field.spec.text && is_integer(field.spec.dtype) && is_number(text)) {
+      if (field.time) out.hint = field.time->hint(text);
+      if (out.hint.empty() && !bad.value) out.hint = number_hint(whole, record.bytes, dialect);
+      if (out.hint.empty() && !field.time) out.hint = list_hint(text, field.spec);
+      if (is_integer(field.spec) && !field.time && is_number(text)) {
         out.hint = cat("set type: float32 or float64 for ", field.spec.name, ", unless it holds classes or ids");
       }
       break;

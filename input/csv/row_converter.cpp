@@ -137,7 +137,7 @@ BadValue RowConverter::convert_list(std::string_view text, size_t index, Varying
       if (out != nullptr) out->add_text(part);
     } else {
       const ValueFault fault = with_parsed_type(field.spec.dtype, [&](auto number) {
-        const ValueFault found = convert_number(part, number);
+        const ValueFault found = convert_number(part, index, number);
         if (found == ValueFault::none && out != nullptr) out->add_number(number);
         return found;
       });
@@ -151,7 +151,7 @@ BadValue RowConverter::convert_list(std::string_view text, size_t index, Varying
 template <class T>
 bool RowConverter::convert_run(const Record& record, const Run& run, T* out) const {
   const Missing& missing = missing_[run.field];
-  const bool in_runs = record.kind == Record::Kind::plain && !missing.finite;
+  const bool in_runs = record.kind == Record::Kind::plain && !missing.finite && !fields_[run.field].time;
   size_t done = 0;
   while (done < run.count) {
     const size_t column = run.column + done;
@@ -185,11 +185,17 @@ ValueFault RowConverter::convert_value(std::string_view text, size_t index, size
     std::memcpy(&out, defaults.numbers.data() + element * sizeof(T), sizeof(T));
     return ValueFault::none;
   }
-  return convert_number(text, out);
+  return convert_number(text, index, out);
 }
 
 template <class T>
-ValueFault RowConverter::convert_number(std::string_view text, T& out) const {
+ValueFault RowConverter::convert_number(std::string_view text, size_t index, T& out) const {
+  if (const std::optional<TimeFormat>& time = fields_[index].time) {
+    Moment moment;
+    if (!time->parse(text, moment)) return ValueFault::malformed;
+    out = moment.as<T>();
+    return ValueFault::none;
+  }
   switch (parse_number(text, out)) {
     case NumberStatus::ok: break;
     case NumberStatus::malformed: return ValueFault::malformed;
@@ -218,6 +224,11 @@ BadValue RowConverter::convert_one(std::string_view text, size_t index, size_t e
 bool RowConverter::read(std::string_view text, size_t index, size_t element, Varying& out) const {
   out.clear();
   return convert_one(text, index, element, &out).fault == ValueFault::none;
+}
+
+std::string RowConverter::text_of(size_t index, double value) const {
+  const std::optional<TimeFormat>& time = fields_[index].time;
+  return time ? time->write(value) : std::string();
 }
 
 BadValue RowConverter::find_fault(const Record& record) const {

@@ -53,6 +53,7 @@ class RowConverter final : public TextReader {
   BadValue find_fault(const Record& record) const;
 
   bool read(std::string_view text, size_t field, size_t element, Varying& out) const override;
+  std::string text_of(size_t field, double value) const override;
   const std::vector<std::string>& missing(size_t field) const override { return missing_[field].texts; }
 
  private:
@@ -82,7 +83,7 @@ class RowConverter final : public TextReader {
   template <class T>
   ValueFault convert_value(std::string_view text, size_t field, size_t element, T& out) const;
   template <class T>
-  ValueFault convert_number(std::string_view text, T& out) const;
+  ValueFault convert_number(std::string_view text, size_t field, T& out) const;
   bool is_missing(std::string_view text, size_t field) const;
 
   std::vector<SelectedField> fields_;

@@ -53,6 +53,11 @@ class DecodeCsv final : public DecodingTransform {
     switch (field.holds) {
       case FoundField::Holds::texts: return Spec::map({{"type", "string"}, {"default", ""}});
       case FoundField::Holds::codes: return Spec::map({{"type", "int32"}, {"default", -1}});
+      case FoundField::Holds::times: {
+        Spec out = Spec::map({{"type", field.times.dates ? "date" : "timestamp"}});
+        if (!field.times.letters.empty()) out.set("format", field.times.letters);
+        return out.set("default", field.mean);
+      }
       case FoundField::Holds::amounts: break;
     }
     Spec missing = field.label ? Spec::scalar("nan", false, {}) : field.mean;
@@ -111,10 +116,11 @@ class DecodeCsv final : public DecodingTransform {
     chunk.lines = cutter.lines();
   }
 
-  std::unique_ptr<Transform> for_given_rows() const override {
+  std::unique_ptr<Transform> for_given_rows(RowSpec& rows) const override {
     const bool needed = std::ranges::any_of(requests_, [](const FieldRequest& request) {
-      return request.field.spec.text || !request.default_value.is_null();
+      return request.field.spec.text || request.field.time || !request.default_value.is_null();
     });
+    GivenValues::take_times_as_texts(requests_, rows);
     return needed ? std::make_unique<GivenValues>(requests_, rules_) : nullptr;
   }
 

@@ -84,20 +84,22 @@ Spec given_rows(const Spec& place) {
   return Spec::map(place.place()).set(kGivenRows, std::move(options));
 }
 
-// Appends what the op at `item`, which the program's rows do not go through, does for such rows.
-void append_given_values(const Spec& item, OpRegistry& registry, Spec& list) {
-  KindAndOptions decoder = read_op(item, registry);
-  const auto make = [known = registry, kind = decoder.kind, item](const Spec& options,
-                                                                  Spec* resolved) -> std::unique_ptr<Op> {
-    const std::unique_ptr<Op> op = known.make({kind, options}, item, resolved);
+// The op that does to the program's rows what the op at `item`, which they do not go through, does to text; no value if
+// there is none. Changes `rows` to what the program gives.
+std::optional<OpRegistry::Entry> given_values_op(const Spec& item, const OpRegistry& registry, RowSpec& rows) {
+  const auto make = [registry, kind = read_op(item, registry).kind, item](const Spec& options, Spec* resolved,
+                                                                          RowSpec& given) -> std::unique_ptr<Op> {
+    const std::unique_ptr<Op> op = registry.make({kind, options}, item, resolved);
     const auto* transform = dynamic_cast<const Transform*>(op.get());
-    return transform != nullptr ? attributed(*op, [&] { return transform->for_given_rows(); }) : nullptr;
+    return transform != nullptr ? attributed(*op, [&] { return transform->for_given_rows(given); }) : nullptr;
   };
-  if (make(decoder.options, nullptr) == nullptr) return;
-  registry.add(kGivenValues, {.doc = "gives the program's rows what text would have got",
-                              .describe = describe_options<NoOptions>,
-                              .make = make});
-  list.append(Spec::map(item.place()).set(kGivenValues, std::move(decoder.options)));
+  if (make(read_op(item, registry).options, nullptr, rows) == nullptr) return {};
+  return OpRegistry::Entry{.doc = "gives the program's rows what text would have got",
+                           .describe = describe_options<NoOptions>,
+                           .make = [make, rows](const Spec& options, Spec* resolved) {
+                             RowSpec given = rows;
+                             return make(options, resolved, given);
+                           }};
 }
 
 Spec without_from(Spec item) {
@@ -142,7 +144,47 @@ FieldHistory label_of(const Config& config, const Catalog& catalog) {
 Answers answers_of(const Config& config, const Model& model, const Catalog& catalog) {
   return Answers({.predictions = attributed(*config.loss.loss, &Loss::predictions),
                   .outputs = model.output().shape.elements(),
-                  .label = label_of_given_rows(config, catalog)});
+                  .label = label_of(config, catalog)});
+}
+
+struct TransformList {
+  Spec list;
+  OpRegistry registry;
+};
+
+// The transforms of the saved list, after an op that gives the program's rows. Ops that read or make rows are left out.
+TransformList list_transforms(const ModelFile& file, const Config& config, const Catalog& catalog, uint64_t max_bytes) {
+  RowSpec rows = saved_rows(file);
+  if (rows.fields.empty()) {
+    throw DataError("the model file does not say what its rows look like", {file.path(), 0, 0},
+                    "it was written by an older version: train it again");
+  }
+  if (const size_t bytes = rows.row_bytes(); bytes > max_bytes) throw too_large(file, bytes, max_bytes);
+  OpRegistry registry = with_given_rows(catalog, rows);
+  const Spec list = list_for_given_rows(config.input, registry);
+  PassArgs args = pass_for(config, list, registry, false);
+  for (const FieldSpec& field : rows.fields) args.source_fields.push_back(field.name);
+  const PassInput pass = pass_input(args);
+
+  std::erase_if(rows.fields, [&](const FieldSpec& field) {
+    return std::find(pass.fields.begin(), pass.fields.end(), field.name) == pass.fields.end();
+  });
+  registry = with_given_rows(catalog, rows);
+  size_t begin = 0;
+  while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
+  Spec transforms = Spec::list(list.place());
+  transforms.append(given_rows(list));
+  if (begin > 0) {
+    const Spec& decoder = pass.list.items()[begin - 1];
+    if (auto values = given_values_op(decoder, registry, rows)) {
+      registry = with_given_rows(catalog, rows);
+      registry.add(kGivenValues, *std::move(values));
+      transforms.append(Spec::map(decoder.place()).set(kGivenValues, read_op(decoder, registry).options));
+    }
+  }
+  // Each reads from the one before it now.
+  for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
+  return {std::move(transforms), std::move(registry)};
 }
 
 RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,

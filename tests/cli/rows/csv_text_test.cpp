@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -202,6 +203,28 @@ std::string error_of(const Body& body) {
     return error.place().text() + ": " + error.message() + " | " + error.hint();
   }
   return "no error";
+}
+
+TEST(CsvTextTest, TimesAreTextsThatAreReadAsTheSameTimes) {
+  const auto written = [](const std::string& options, double seconds, std::vector<std::string> missing = {}) {
+    const Decoder decoder(cat("{t: {columns: 0, ", options, "}}"), std::move(missing));
+    return row_of(decoder, [&](RowBlock& batch) {
+      if (batch.spec().fields[0].dtype == DType::i64) {
+        *batch.row<int64_t>(0, 0) = static_cast<int64_t>(seconds);
+      } else {
+        *batch.row<double>(0, 0) = seconds;
+      }
+    });
+  };
+  EXPECT_EQ(written("type: date", 1706659200), "2024-01-31\n");
+  EXPECT_EQ(written("type: timestamp", 1706696430.25), "2024-01-31T10:20:30.25Z\n");
+  EXPECT_EQ(written("type: timestamp, as: int64", 1706696430), "2024-01-31T10:20:30Z\n");
+  EXPECT_EQ(written("type: date, format: \"%d,%m,%Y\"", 1706659200), "\"31,01,2024\"\n") << "a comma";
+  EXPECT_EQ(written("type: date", 1706659200, {"2024-01-31"}), " 2024-01-31\n") << "not missing";
+  EXPECT_EQ(written("type: date, default: .nan", std::nan("")), "\"\"\n") << "what a missing one becomes";
+  EXPECT_EQ(error_of([&] { written("type: date", 1706696430); }),
+            "a.csv:1: no text in column 0 of a CSV file is read as 1706696430 by t | write --format jsonl");
+  EXPECT_THROW(written("type: timestamp", 1e300), DataError);
 }
 
 TEST(CsvTextTest, WhatNoTextIsReadAsIsAnErrorAtItsRow) {

@@ -3,11 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
-
 #include "tests/input/op_testing.h"
 
 namespace millrace {
@@ -227,42 +222,45 @@ TEST(FieldSelection, RefusesWhatIsNoColumn) {
               HasSubstr("expected at least one field; write name: {columns: 0-9}"));
 }
 
-template <class T>
-std::vector<T> defaults(const char* type, Spec value, const char* of = "0-1", bool allow_nonfinite = true) {
-  const Spec x = columns(plain(of)).set("type", type).set("default", std::move(value));
-  const auto bytes = read_fields(fields(x), allow_nonfinite).front().field.defaults.numbers;
-  std::vector<T> out(bytes.size() / sizeof(T));
-  std::memcpy(out.data(), bytes.data(), bytes.size());
-  return out;
-}
-
-TEST(FieldSelection, ReadsDefaults) {
-  EXPECT_THAT(defaults<float>("float32", plain("0.1")), ElementsAre(0.1f, 0.1f));
-  EXPECT_THAT(defaults<double>("float64", list_of({"1e300", "-inf"})),
-              ElementsAre(1e300, -std::numeric_limits<double>::infinity()));
-  EXPECT_THAT(defaults<int32_t>("int32", plain("-7")), ElementsAre(-7, -7));
-  EXPECT_THAT(defaults<int64_t>("int64", plain("9223372036854775807"), "0"), ElementsAre(INT64_MAX));
-  EXPECT_THAT(defaults<uint8_t>("uint8", list_of({"0", "255"})), ElementsAre(0, 255));
-  EXPECT_TRUE(std::isnan(defaults<float>("float32", plain("nan"), "0")[0]));
-  EXPECT_TRUE(std::isnan(defaults<float>("float32", plain(".nan"), "0")[0]));
-  EXPECT_EQ(defaults<float>("float32", plain("-.inf"), "0")[0], -std::numeric_limits<float>::infinity());
-}
-
-TEST(FieldSelection, RefusesDefaultsThatAreNoValues) {
-  EXPECT_EQ(error_of([] { defaults<float>("float32", plain("abc")); }),
-            "c.yaml:3:5: x.default: expected a default of type float32, got \"abc\"");
-  EXPECT_EQ(error_of([] { defaults<int32_t>("int32", plain("0.5")); }),
+TEST(FieldSelection, ReadsDefaultsOfTheFieldsType) {
+  const auto bytes = [](const char* type, const char* value, bool allow_nonfinite = true) {
+    const Spec x = columns(plain("0-1")).set("type", type).set("default", plain(value));
+    return read_fields(fields(x), allow_nonfinite).front().field.defaults.numbers.size();
+  };
+  EXPECT_EQ(bytes("float32", "0.1"), 2 * sizeof(float));
+  EXPECT_EQ(bytes("int64", "7"), 2 * sizeof(int64_t));
+  EXPECT_EQ(bytes("date", "2024-01-31"), 2 * sizeof(double));
+  EXPECT_EQ(error_of([&] { bytes("int32", "0.5"); }),
             "c.yaml:3:5: x.default: expected a default of type int32, got 0.5");
-  EXPECT_EQ(error_of([] { defaults<int32_t>("int32", plain("4294967296")); }),
-            "c.yaml:3:5: x.default: expected a default of type int32, got 4294967296");
-  EXPECT_EQ(error_of([] { defaults<uint8_t>("uint8", plain("-1")); }),
-            "c.yaml:3:5: x.default: expected a default of type uint8, got -1");
-  EXPECT_EQ(error_of([] { defaults<float>("float32", plain("nan"), "0", false); }),
+  EXPECT_EQ(error_of([&] { bytes("float32", "nan", false); }),
             "c.yaml:3:5: x.default: the default nan is not finite; set allow_nonfinite: true");
-  EXPECT_THAT(error_of([] {
-                defaults<float>("float32", list_of({"1", "2", "3"}));
-              }),
-              HasSubstr("expected one default, or one for each of the 2 columns, got 3"));
+}
+
+TEST(FieldSelection, ReadsHowTimesAreWritten) {
+  const auto field = [](const char* type, const char* format = nullptr, const char* as = nullptr) {
+    Spec x = columns(plain("3-4")).set("type", type);
+    if (format != nullptr) x.set("format", quoted(format));
+    if (as != nullptr) x.set("as", plain(as));
+    return select_fields(read_fields(fields(std::move(x)), true), dialect(5)).front();
+  };
+  EXPECT_EQ(field("date").spec.type_text(), "float64 (2)");
+  EXPECT_EQ(field("timestamp", nullptr, "int64").spec.type_text(), "int64 (2)");
+  EXPECT_EQ(field("date", "%d/%m/%Y", "float64").spec.type_text(), "float64 (2)");
+  EXPECT_EQ(field("date", "%d/%m/%Y").time->name(), "date as \"%d/%m/%Y\"");
+  EXPECT_EQ(field("timestamp").time->kind(), TimeFormat::Kind::timestamp);
+  EXPECT_FALSE(field("float64").time);
+  EXPECT_EQ(error_of([&] { field("date", "%d/%m/%Q"); }),
+            "c.yaml:3:5: x.format: the format has \"%Q\", which is not known; known: %Y %y %m %b %B %d %j, %H %I %p %M "
+            "%S %f %z, and %% for a percent sign");
+  EXPECT_EQ(error_of([&] { field("date", "%d/%m/%Y %H:%M"); }),
+            "c.yaml:3:5: x.format: a date has no time of day, but the format has; set type: timestamp");
+  EXPECT_EQ(error_of([&] { field("date", ""); }),
+            "c.yaml:3:5: x.format: the format is empty; leave it out for ISO 8601");
+  EXPECT_EQ(error_of([&] { field("float32", "%Y"); }),
+            "c.yaml:3:5: x.format: this key is for fields of type date or timestamp");
+  EXPECT_EQ(error_of([&] { field("float32", nullptr, "int64"); }),
+            "c.yaml:3:5: x.as: this key is for fields of type date or timestamp");
+  EXPECT_THAT(error_of([&] { field("date", nullptr, "int32"); }), HasSubstr("x.as: "));
 }
 
 TEST(FieldSelection, TellsHowFieldsAreWritten) {
@@ -271,7 +269,7 @@ TEST(FieldSelection, TellsHowFieldsAreWritten) {
   ASSERT_EQ(forms.size(), 1u);
   EXPECT_EQ(forms[0].is, Is::map);
   const std::vector<OptionInfo>& field = forms[0].items.at(0).options;
-  ASSERT_EQ(field.size(), 6u);
+  ASSERT_EQ(field.size(), 8u);
   EXPECT_EQ(field[0].name, "columns");
   EXPECT_TRUE(field[0].required);
   EXPECT_EQ(field[0].type, "integer, text or list");
@@ -281,6 +279,8 @@ TEST(FieldSelection, TellsHowFieldsAreWritten) {
   EXPECT_EQ(field[4].name, "split");
   EXPECT_EQ(field[5].name, "reshape");
   EXPECT_EQ(field[5].type, "integer or list");
+  EXPECT_EQ(field[6].name, "format");
+  EXPECT_EQ(field[7].name, "as");
 }
 
 Spec name(const char* value) { return Spec::scalar(value, true, {"c.yaml", 4, 9}); }

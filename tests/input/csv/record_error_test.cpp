@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/input/op_testing.h"
 #include "tests/input/string_text.h"
@@ -20,6 +21,7 @@ struct Setup {
   bool allow_nonfinite = true;
   std::string first_record = {};
   int64_t field_count = 3;
+  const char* format = nullptr;
 };
 
 // "line:column message; hint" of the first record of `text` that is wrong.
@@ -28,7 +30,9 @@ std::string error_of(const std::string& text, const Setup& setup = {}) {
   dialect.columns = setup.field_count;
   dialect.header = setup.header;
   dialect.first_record = setup.first_record;
-  const Spec fields = Spec::map().set("x", Spec::map().set("columns", setup.columns).set("type", setup.type));
+  Spec x = Spec::map().set("columns", setup.columns).set("type", setup.type);
+  if (setup.format != nullptr) x.set("format", setup.format);
+  const Spec fields = Spec::map().set("x", std::move(x));
   const RowConverter converter(select_fields(read_fields(fields, true), dialect),
                                {setup.missing, setup.allow_nonfinite});
   CutterScratch scratch;
@@ -121,6 +125,35 @@ TEST(RecordError, SaysWhatIsWrongWithAValue) {
             "0:3 column 1 (x): \"256\" is out of the range of uint8; set type: int32 for x");
   EXPECT_EQ(error_of("1,1e39,3\n", {.allow_nonfinite = false}),
             "0:3 column 1 (x): \"1e39\" is not finite as float32; set decode_csv: {allow_nonfinite: true}");
+}
+
+TEST(RecordError, SaysWhatIsWrongWithADate) {
+  const char* const day_first = "%d/%m/%Y";
+  EXPECT_EQ(error_of("2024-01-31,2023-02-29,3\n", {.type = "date"}),
+            "0:12 column 1 (x): expected date as YYYY-MM-DD, got \"2023-02-29\"; 29 is no day of February 2023");
+  EXPECT_EQ(
+      error_of("31/12/2024,12/31/2024,3\n", {.type = "date", .format = day_first}),
+      "0:12 column 1 (x): expected date as \"%d/%m/%Y\", got \"12/31/2024\"; 31 is no month; format: \"%m/%d/%Y\" "
+      "reads month first");
+  EXPECT_EQ(error_of("a,b,c\n31/12/2024,1,3\n", {.header = {"a", "b", "c"}, .type = "timestamp"}),
+            "0:1 column 0 \"a\" (x): expected timestamp as YYYY-MM-DDTHH:MM:SS, got \"a\"");
+  EXPECT_EQ(error_of("1,2,31/12/2024\n", {.type = "timestamp", .columns = "2"}),
+            "0:5 column 2 (x): expected timestamp as YYYY-MM-DDTHH:MM:SS, got \"31/12/2024\"; set type: date, format: "
+            "\"%d/%m/%Y\"");
+  EXPECT_EQ(
+      error_of("NA,2,3\n", {.type = "date", .columns = "0"}),
+      "0:1 column 0 (x): expected date as YYYY-MM-DD, got \"NA\"; if it stands for a missing value, set decode_csv: "
+      "{missing: \"NA\"} and a default");
+  EXPECT_EQ(error_of(",2,3\n", {.type = "date", .columns = "0"}),
+            "0:1 column 0 (x): the value is required, got \"\"; give x a default");
+  EXPECT_EQ(
+      error_of("1700000000,2,3\n", {.type = "timestamp", .columns = "0"}),
+      "0:1 column 0 (x): expected timestamp as YYYY-MM-DDTHH:MM:SS, got \"1700000000\"; for seconds since 1970, set "
+      "type: float64 or int64");
+  EXPECT_EQ(
+      error_of("sold,b,c\n", {.type = "date", .columns = "0", .first_record = "sold,b,c\n"}),
+      "0:1 column 0 (x): expected date as YYYY-MM-DD, got \"sold\"; the line looks like a header: set csv_reader: "
+      "{header: true}");
 }
 
 TEST(RecordError, NamesTheRecordsLineAndDescribesTheOneBelow) {

@@ -89,6 +89,40 @@ TEST(RowConverter, TakesTheDefaultForWhatIsMissing) {
   EXPECT_EQ(each("5,,4"), "x=4,5,3");
 }
 
+TEST(RowConverter, ConvertsDatesAndTimes) {
+  const Spec fields =
+      Spec::map()
+          .set("d", field(list_of({"0-1"}), "date", "1970-01-02"))
+          .set("t", field(list_of({"2"}), "timestamp").set("as", "int64"))
+          .set("us", field(list_of({"3"}), "date").set("format", "%m/%d/%Y").set("missing", list_of({"never"})))
+          .set("list", field(list_of({"4"}), "date").set("split", "|"));
+  const Converter convert(fields, {{"", "NA"}, true});
+  EXPECT_EQ(convert("2024-01-31,20240131,2024-01-31T10:20:30.5Z,1/31/2024,1970-01-01|1970-01-03"),
+            "d=1706659200,1706659200 t=1706696430 us=1706659200 list=0,172800");
+  EXPECT_EQ(convert("NA,\"1970-01-01\",\"1970-01-01 00:00\", 01/01/1970 ,1970-01-01"), "d=86400,0 t=0 us=0 list=0");
+  EXPECT_EQ(convert("2024-01-31,2024-02-30,2024-01-31,1/31/2024,1970-01-01"), "fault 2 in column 1 of field 0");
+  EXPECT_EQ(convert("2024-01-31,2024-02-29,2024-01-31,13/31/2024,1970-01-01"), "fault 2 in column 3 of field 2");
+  EXPECT_EQ(convert("2024-01-31,,NA,1/31/2024,1970-01-01"), "fault 1 in column 2 of field 1");
+  EXPECT_EQ(convert("2024-01-31,,2024-01-31,never,1970-01-01"), "fault 1 in column 3 of field 2");
+  EXPECT_EQ(convert("2024-01-31,,2024-01-31,1/31/2024,1970-01-01|x"), "fault 2 in column 4 of field 3");
+}
+
+TEST(RowConverter, WritesTimesAsItReadsThem) {
+  CsvDialect dialect;
+  dialect.columns = 3;
+  const RowConverter converter(
+      select_fields(read_fields(Spec::map()
+                                    .set("x", field(list_of({"0"}), "float64"))
+                                    .set("t", field(list_of({"1"}), "timestamp"))
+                                    .set("d", field(list_of({"2"}), "date").set("format", "%d.%m.%Y")),
+                                true),
+                    dialect),
+      {});
+  EXPECT_EQ(converter.text_of(0, 1706659200), "") << "a number is written as it is";
+  EXPECT_EQ(converter.text_of(1, 1706696430), "2024-01-31T10:20:30Z");
+  EXPECT_EQ(converter.text_of(2, 1706659200), "31.01.2024");
+}
+
 TEST(RowConverter, WhatIsMissingInOneFieldIsAValueOfAnother) {
   const auto own = [](Spec spec, std::initializer_list<const char*> texts) {
     return spec.set("missing", list_of(texts));

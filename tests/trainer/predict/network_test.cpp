@@ -241,7 +241,7 @@ class Refusing final : public Transform {
   explicit Refusing(const Options&) {}
   std::vector<PortType> inputs() const override { return {PortType::text}; }
   void apply(Chunk&) const override {}
-  std::unique_ptr<Transform> for_given_rows() const override { throw 7; }
+  std::unique_ptr<Transform> for_given_rows(RowSpec&) const override { throw 7; }
 };
 
 TEST_F(NetworkTest, AnOpThatThrowsForRowsOfAProgramIsNamed) {
