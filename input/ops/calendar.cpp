@@ -1,0 +1,197 @@
+// calendar: what a calendar and a clock say of seconds since 1970: the year, the day of the week, how far the day has
+// gone, and so on. The parts of several columns stand side by side.
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/dates.h"
+#include "millrace/core/math.h"
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/ops/shared/fields.h"
+
+namespace millrace {
+
+namespace {
+
+struct CalendarTime {
+  explicit CalendarTime(int64_t seconds)
+      : days(floor_divide(seconds, kSecondsOfDay)), second(seconds - days * kSecondsOfDay), date(date_of(days)) {}
+
+  int64_t days, second;  // since 1970, of the day
+  Date date;
+};
+
+// The share of the circle is a quotient of whole numbers, and math::sine_cosine() gives the same bits on every machine.
+math::SineCosine circle(int64_t step, int64_t steps) {
+  return math::sine_cosine(static_cast<double>(step) / static_cast<double>(steps));
+}
+math::SineCosine year_circle(const Date& date) { return circle(day_of_year(date) - 1, days_of_year(date.year)); }
+
+struct CalendarPart {
+  std::string_view name;
+  double (*of)(const CalendarTime& time);
+};
+constexpr CalendarPart kCalendarParts[] = {
+    {"year", [](const CalendarTime& time) { return static_cast<double>(time.date.year); }},
+    {"month", [](const CalendarTime& time) -> double { return time.date.month; }},
+    {"day", [](const CalendarTime& time) -> double { return time.date.day; }},
+    {"yearday", [](const CalendarTime& time) -> double { return day_of_year(time.date); }},
+    {"weekday", [](const CalendarTime& time) -> double { return weekday_of(time.days); }},
+    {"hour", [](const CalendarTime& time) { return static_cast<double>(time.second / 3600); }},
+    {"minute", [](const CalendarTime& time) { return static_cast<double>(time.second / 60 % 60); }},
+    {"month_sin", [](const CalendarTime& time) { return circle(time.date.month - 1, 12).sine; }},
+    {"month_cos", [](const CalendarTime& time) { return circle(time.date.month - 1, 12).cosine; }},
+    {"yearday_sin", [](const CalendarTime& time) { return year_circle(time.date).sine; }},
+    {"yearday_cos", [](const CalendarTime& time) { return year_circle(time.date).cosine; }},
+    {"weekday_sin", [](const CalendarTime& time) { return circle(weekday_of(time.days), 7).sine; }},
+    {"weekday_cos", [](const CalendarTime& time) { return circle(weekday_of(time.days), 7).cosine; }},
+    {"hour_sin", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).sine; }},
+    {"hour_cos", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).cosine; }},
+};
+std::vector<std::string> part_names() {
+  std::vector<std::string> out;
+  for (const CalendarPart& part : kCalendarParts) out.emplace_back(part.name);
+  return out;
+}
+
+}  // namespace
+
+template <>
+struct OptionType<const CalendarPart*> {
+  static const CalendarPart* read(const Spec& spec) { return &kCalendarParts[read_name(spec, part_names())]; }
+  static Spec write(const CalendarPart* part) { return Spec::of(part->name); }
+  static std::string type() { return name_type(part_names()); }
+  static std::vector<OptionForm> forms() { return name_forms(part_names()); }
+};
+
+namespace {
+
+// Whole seconds from the year 0 to the year 10000: what texts of the years 1 to 9999 say, whatever their offset is.
+constexpr int64_t kFirstSecond = days_since_1970({.year = 0}) * kSecondsOfDay;
+constexpr int64_t kEndSecond = days_since_1970({.year = 10001}) * kSecondsOfDay;
+
+class Calendar final : public Transform {
+ public:
+  struct Options {
+    std::string field, as;
+    std::vector<const CalendarPart*> features;
+
+    void declare(OptionReader& o) {
+      o.required("field", field, "the field with seconds since 1970, UTC, of type float64 or int64");
+      o.required("as", as, "the name of the new float32 field: for each column of the field, one for each feature");
+      o.required(
+          "features", features,
+          "what the columns hold, in this order; weekdays count from 0, Monday, the sine and cosine of a part are "
+          "those of its share of the circle");
+      if (o.reading() && features.empty()) throw o.node("features").error("expected at least one feature");
+    }
+  };
+  static constexpr std::string_view kDoc = "year, month, day of the week, hour and the like of a date or a time";
+  static constexpr std::string_view kExample =
+      "field: sold, as: sold_calendar, features: [year, weekday_sin, weekday_cos]";
+
+  // What differs from row to row. The year is an amount; sines and cosines need no scaling.
+  static std::optional<Spec> suit(FoundField& found) {
+    if (!found.has(FoundField::Holds::times) || found.label) return {};
+    const FoundField::Times& times = found.times;
+    std::vector<std::string> features;
+    const bool years = times.first_year != times.last_year;
+    if (years) features.emplace_back("year");
+    for (const auto& [differs, part] :
+         {std::pair(times.yeardays, "yearday"), std::pair(times.weekdays, "weekday"), std::pair(times.clock, "hour")}) {
+      if (differs) features.insert(features.end(), {cat(part, "_sin"), cat(part, "_cos")});
+    }
+    if (features.empty()) return {};
+    const double first = static_cast<double>(times.first_year), last = static_cast<double>(times.last_year);
+    found.mean = found.deviation = Spec::list();
+    for (size_t i = 0; i < features.size(); ++i) {
+      const bool is_year = years && i == 0;
+      found.mean.append(Spec::of(is_year ? (first + last) / 2 : 0));
+      found.deviation.append(Spec::of(is_year ? (last - first) / 2 : 1));
+    }
+    found.scaled = !years;
+    found.holds = FoundField::Holds::amounts;
+    found.width = std::ssize(features);
+    const std::string seconds = std::exchange(found.field, found.about + "_calendar");
+    return Spec::map(
+        {{"field", seconds}, {"as", found.field}, {"features", OptionType<std::vector<std::string>>::write(features)}});
+  }
+
+  explicit Calendar(Options options) : options_(std::move(options)) {}
+
+  std::optional<std::vector<std::string>> concerned_fields() const override {
+    return std::vector{options_.field, options_.as};
+  }
+
+  Port bind(const BindArgs& args) override {
+    Port out = args.inputs[0];
+    from_ = field_index(out.rows, options_.field);
+    const FieldSpec& field = out.rows.fields[from_];
+    if (field.varies() || (field.dtype != DType::f64 && field.dtype != DType::i64)) {
+      throw ConfigError(cat("calendar takes float64 and int64 fields, ", field.name, " is ", field.type_text()), {},
+                        cat("decode it so: {", field.name, ": {columns: .., type: date}}"));
+    }
+    columns_ = field.shape.elements();
+    to_ = add_field(out.rows, {options_.as, DType::f32, Shape{columns_ * std::ssize(options_.features)}});
+    spec_ = std::make_shared<const RowSpec>(out.rows);
+    return out;
+  }
+
+  void apply(Chunk& chunk) const override {
+    copy_fields(chunk, spec_);
+    const bool whole = spec_->fields[from_].dtype == DType::i64;
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      float* values = chunk.rows.row<float>(to_, row);
+      for (int64_t column = 0; column < columns_; ++column) {
+        const std::optional<int64_t> seconds = whole ? in_range(chunk.rows.row<int64_t>(from_, row)[column])
+                                                     : in_range(chunk.rows.row<double>(from_, row)[column]);
+        if (!seconds) return refuse(chunk, row, column);
+        const CalendarTime time(*seconds);
+        // A sum with 0 is never -0.
+        for (const CalendarPart* part : options_.features) *values++ = static_cast<float>(part->of(time) + 0.0);
+      }
+    }
+  }
+
+  void undo(FieldHistory& history) const override {
+    if (history.field == options_.as) history.complete = false;
+  }
+
+ private:
+  // Whole seconds, rounded down; nothing for what no calendar has.
+  static std::optional<int64_t> in_range(int64_t seconds) {
+    return seconds >= kFirstSecond && seconds < kEndSecond ? std::optional(seconds) : std::nullopt;
+  }
+  static std::optional<int64_t> in_range(double seconds) {
+    const bool some = seconds >= static_cast<double>(kFirstSecond) && seconds < static_cast<double>(kEndSecond);
+    return some ? std::optional(static_cast<int64_t>(std::floor(seconds))) : std::nullopt;
+  }
+
+  void refuse(Chunk& chunk, int64_t row, int64_t column) const {
+    const bool whole = spec_->fields[from_].dtype == DType::i64;
+    const double value = whole ? static_cast<double>(chunk.rows.row<int64_t>(from_, row)[column])
+                               : chunk.rows.row<double>(from_, row)[column];
+    std::string hint;
+    if (std::isnan(value)) hint = cat("give ", options_.field, " a default, or leave such rows out with a filter");
+    if (in_range(value / 1000))
+      hint = cat("if these are milliseconds, put map: {field: ", options_.field, ", scale: 0.001} before");
+    chunk.fail(row, std::make_exception_ptr(DataError(cat("the field ", options_.field, " holds ", value,
+                                                          ", expected seconds since 1970 of the years 0 to 10000"),
+                                                      {}, hint)));
+  }
+
+  const Options options_;
+  size_t from_ = 0, to_ = 0;
+  int64_t columns_ = 1;
+  SharedRowSpec spec_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(calendar, Calendar);
