@@ -12,9 +12,8 @@
 
 namespace millrace {
 
-// 64-bit FNV-1a.
-constexpr uint64_t fnv1a64(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;
+// 64-bit FNV-1a. With the hash of other bytes it goes on: the result is the hash of those bytes and the text.
+constexpr uint64_t fnv1a64(std::string_view text, uint64_t hash = 0xcbf29ce484222325u) {
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }

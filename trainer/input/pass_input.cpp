@@ -37,7 +37,10 @@ class PassMaker {
     if (args_.held_out) find_divider();
     for (size_t i = 0; i < nodes_.size(); ++i) change(i);
     if (args_.files && !has_files_) throw no_files();
-    if (args_.wanted) choose_fields();
+    if (args_.wanted) {
+      wanted_.insert(args_.wanted->begin(), args_.wanted->end());
+      choose_fields();
+    }
     if (!args_.keep.empty()) keep_columns();
     emit();
     return std::move(out_);
@@ -178,7 +181,7 @@ class PassMaker {
 
   // The fields that a transform may read if it does not say what it reads: all except `others`.
   Names all_fields_but(const Names& others) const {
-    Names names(args_.wanted->begin(), args_.wanted->end());
+    Names names = wanted_;
     names.insert(args_.source_fields.begin(), args_.source_fields.end());
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (const Spec* fields = fields_of(i)) names.merge(names_in(*fields));
@@ -189,7 +192,7 @@ class PassMaker {
 
   // The fields that are connected to a wanted field, and those that are connected only to unwanted ones.
   std::pair<Names, Names> sides(const std::vector<Names>& named) const {
-    Names stays(args_.wanted->begin(), args_.wanted->end()), goes;
+    Names stays = wanted_, goes;
     spread(named, stays);
     for (const std::string& field : args_.unwanted) {
       if (!stays.contains(field)) goes.insert(field);
@@ -204,13 +207,15 @@ class PassMaker {
     std::vector<Names> named(nodes_.size());
     std::vector<size_t> silent;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].transform == nullptr || fields_of(i) != nullptr) continue;
+      if (nodes_[i].transform == nullptr || fields_of(i) != nullptr || !kept_[i]) continue;
       if (const auto fields = attributed(*nodes_[i].transform, &Transform::concerned_fields)) {
         named[i].insert(fields->begin(), fields->end());
       } else {
         silent.push_back(i);
       }
     }
+    // What tells which rows were held out is wanted, whatever else is.
+    if (args_.held_out) wanted_.insert(named[divider_].begin(), named[divider_].end());
     const Names others = sides(named).second;
     for (const size_t i : silent) named[i] = all_fields_but(others);
     auto [stays, goes] = sides(named);
@@ -334,6 +339,7 @@ class PassMaker {
   std::vector<bool> kept_;
   bool has_files_ = false;
   size_t divider_ = SIZE_MAX;  // with PassArgs::held_out: the op that holds rows out
+  Names wanted_;               // PassArgs::wanted, and the fields that the divider reads
   PassInput out_;
 };
 

@@ -503,6 +503,33 @@ TEST_F(PassInputTest, APassOverEveryRowDoesNotHeedWhatIsHeldOut) {
   EXPECT_TRUE(pass.left_out.empty()) << "no row is missing, so there is nothing to tell";
 }
 
+// The field of the groups is read where it decides, even if it is made of what nobody wants; elsewhere new data need
+// not have it.
+TEST_F(PassInputTest, TheGroupsAreReadOnlyWhereTheyDecide) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += cat(i, ',', i % 10, '\n');
+  folder_.write("a.csv", text);
+  folder_.write("new.csv", "5\n6\n");
+  const auto pass = [&](const std::string& groups, bool held_out, const std::string& file = "a.csv") {
+    const Spec list =
+        list_of(source(folder_.path(file)) +
+                "- decode_csv: {fields: {features: {columns: 0}, label: {columns: 1}, g: {columns: 1}}}\n" + groups +
+                "- batch: {batch_size: 2}\n");
+    return pass_input(
+        {.input = list, .registry = registry_, .wanted = {{"features"}}, .unwanted = {"label"}, .held_out = held_out});
+  };
+  const std::vector<std::string> held = rows_of(pass("- hold_out: {share: 0.5, group: g}\n", true), "features");
+  EXPECT_GT(held.size(), 9u);
+  EXPECT_LT(held.size(), 91u);
+  EXPECT_EQ(held.size() % 10, 0u) << "whole groups";
+  EXPECT_EQ(rows_of(pass("- hold_out: {share: 0.5, group: label}\n", true), "features"), held) << "of the same values";
+  const std::string made = "- shift: {field: label, as: h}\n- shift: {field: h}\n- hold_out: {share: 0.5, group: h}\n";
+  EXPECT_EQ(pass(made, true).not_decoded, std::vector<std::string>{"g"});
+  EXPECT_EQ(rows_of(pass(made, true), "features").size() % 10, 0u);
+  EXPECT_EQ(rows_of(pass("- hold_out: {share: 0.5, group: g}\n", false, "new.csv"), "features"),
+            (std::vector<std::string>{"5", "6"}));
+}
+
 TEST_F(PassInputTest, ExactlyOneOpHoldsRowsOut) {
   folder_.write("a.csv", "1\n2\n");
   const auto error = [&](const std::string& ops) {

@@ -492,6 +492,55 @@ TEST_F(NetworkTextsTest, AnswersAreTheSameInEveryFloatingPointMode) {
   }
 }
 
+// A time is given as the text that the file has, and nobody needs the group that decided what was held out.
+TEST_F(NetworkTest, TakesTimesAsTexts) {
+  std::string text = "when,customer,y\n";
+  for (int i = 0; i < 60; ++i) {
+    text += cat(1 + i % 28, '/', 1 + i % 12, "/2024 ", i % 24, ":30,", i % 9, ',', i % 24 < 12 ? 0 : 1, '\n');
+  }
+  data_ = folder_.write("times.csv", text);
+  Trainer trainer = Trainer::from_string(
+      cat("seed: 3\ndevice: cpu\ninput:\n- filename_queue: {files: ", quote(data_, 4096), ", epochs: 3}\n",
+          "- csv_reader: {header: true}\n- decode_csv: {fields: {customer: {columns: customer, type: int32},\n",
+          "    when: {columns: when, type: timestamp, format: \"%d/%m/%Y %H:%M\", default: \"1/1/2024 00:00\"},\n",
+          "    label: {columns: y, type: int32}}}\n- hold_out: {group: customer}\n",
+          "- calendar: {field: when, as: parts, features: [hour_sin, hour_cos, weekday]}\n- batch: {batch_size: 1}\n",
+          "model:\n- dense: {from: parts, units: 2}\nloss: softmax_cross_entropy\n",
+          "optimizer: {sgd: {learning_rate: 0.05}}\n"),
+      "t.yaml");
+  trainer.run();
+  trainer.save(model_);
+  const Network network = Network::load(model_);
+  ASSERT_EQ(network.fields().text(), "when: string (1)");
+  const std::string fresh = folder_.write("fresh.csv", "when\n31/1/2024 23:15\n\"\"\n29/2/2024 6:00\n");
+  Predictor predictor({.model = model_, .data = {fresh}});
+  for (const char* when : {"31/1/2024 23:15", "", "29/2/2024 6:00"}) {
+    ASSERT_NE(predictor.next(), nullptr);
+    RowBlock rows = network.make_rows(1);
+    rows.set_text(0, 0, when);
+    std::vector<float> outputs(2);
+    network.predict(rows, outputs);
+    const std::span<const float> expected = predictor.output(0);
+    EXPECT_EQ(outputs, std::vector<float>(expected.begin(), expected.end())) << when;
+  }
+  RowBlock rows = network.make_rows(1);
+  rows.set_text(0, 0, "31/2/2024 23:15");
+  std::vector<float> outputs(2);
+  EXPECT_EQ(
+      error_of<DataError>([&] { network.predict(rows, outputs); }),
+      "row 0: the field when holds \"31/2/2024 23:15\", expected timestamp as \"%d/%m/%Y %H:%M\"; 31 is no day of "
+      "February 2024");
+  size_t held_out = 0;
+  Predictor judge({.model = model_, .data = {}, .judge = true, .held_out = true});
+  while (const RowBlock* batch = judge.next()) held_out += static_cast<size_t>(batch->size());
+  EXPECT_GT(held_out, 0u);
+  EXPECT_LT(held_out, 60u);
+  Predictor without_label({.model = model_, .data = {}, .held_out = true});
+  size_t again = 0;
+  while (const RowBlock* batch = without_label.next()) again += static_cast<size_t>(batch->size());
+  EXPECT_EQ(again, held_out);
+}
+
 TEST_F(NetworkTest, AnswersUndoWhatWasDoneToTheLabel) {
   const auto network = [&](const std::string& ops, const std::string& loss) {
     Trainer trainer = Trainer::from_string(
