@@ -74,7 +74,8 @@ class Vocabulary final : public Transform {
     const FieldSpec& field = out.rows.fields[from_];
     if (!field.text || field.ragged()) {
       throw ConfigError(cat("vocabulary takes fields of type string, ", field.name, " is ", field.type_text()), {},
-                        cat("decode it so: {", field.name, ": {columns: .., type: string}}"));
+                        field.text ? cat("put pad: {fields: ", field.name, ", length: ..} before it")
+                                   : cat("decode it so: {", field.name, ": {columns: .., type: string}}"));
     }
     columns_ = field.shape.elements();
     to_ = add_field(out.rows, {options_.as, DType::i32, Shape{columns_}});

@@ -66,6 +66,19 @@ TEST_F(VocabularyTest, RefusesWhatIsNoVocabulary) {
       error_of([&] { number.graph(); }),
       "input.yaml:4:3: [3]: vocabulary takes fields of type string, n is float32 (1); decode it so: {n: {columns: "
       ".., type: string}}");
+  files_.files["w.csv"] = "a b\na\n";
+  const auto words = [&](const std::string& before) {
+    return GraphCheck(
+        files_, cat("- filename_queue: {files: w.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {w: "
+                    "{columns: 0, type: string, split: \" \"}}}\n",
+                    before, "- vocabulary: {field: w, texts: [a, b, \"\"], as: d}\n", "- batch: {batch_size: 2}\n"));
+  };
+  EXPECT_EQ(error_of([&] { words("").graph(); }),
+            "input.yaml:4:3: [3]: vocabulary takes fields of type string, w is string (ragged); put pad: {fields: w, "
+            "length: ..} before it");
+  EXPECT_EQ(words("- pad: {fields: w, length: 2}\n").check(),
+            (Lines{"w.csv:1 w=\"a\",\"b\" d=0,1", "w.csv:2 w=\"a\",\"\" d=0,2"}))
+      << "as the hint says";
 }
 
 TEST_F(VocabularyTest, TellsWhatACodeStandsFor) {
