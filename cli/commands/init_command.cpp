@@ -26,10 +26,11 @@ constexpr CommandText kInitText = {
     "  trainer init DATA.csv --label COLUMN [OPTIONS]",
     R"(Finds out how the files are written, what each column is and what the label asks for, chooses a
 small model and says what it assumed. The configuration has comments and is a beginning: change what
-you know better. Numbers are normalised, texts of few kinds become categories; values that are
-missing in new data are provided for. Rows without a label are left out, and some rows are held out
-to judge the model by. Identifiers, dates, free text and columns that say nothing are left out, too;
---keep and --ignore decide otherwise. A FILE that exists is replaced only with --force; data never.
+you know better. Numbers are normalised, texts of few kinds become categories, and dates what the
+calendar says of them; values that are missing in new data are provided for. Rows without a label
+are left out, and some rows are held out to judge the model by. Identifiers, free text and columns
+that say nothing are left out, too; --keep and --ignore decide otherwise. A FILE that exists is
+replaced only with --force; data never.
 
 EXAMPLES:
   trainer init iris.csv --label species

@@ -99,6 +99,7 @@ void ColumnFacts::add_number(std::string_view text, double value) {
   counts = counts && (rows == 1 || value == last_ + 1);
   last_ = value;
   if (has_leading_zero(text)) ++leading_zeros;
+  if (text.size() == 8 && all_digits(text)) times.add(text);
   if (text.find_first_of(".eEpPxX") != text.npos) {
     ++fractions;
     counts = false;
@@ -122,7 +123,10 @@ void ColumnFacts::add_text(std::string_view text, std::string_view written) {
   if (examples.size() < kMostExamples && !contains(examples, written))
     examples.emplace_back(written.substr(0, kLongestExample));
   counts = false;
-  if (looks_like_date(text)) ++dates;
+  if (looks_like_date(text)) {
+    ++dates;
+    times.add(text);
+  }
   if (has_decimal_comma(text)) ++decimal_commas;
   if (has_grouped_digits(text)) ++grouped;
   if (has_unit(text)) ++units;

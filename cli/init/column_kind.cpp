@@ -36,6 +36,33 @@ ColumnChoice number(const ColumnFacts& facts) {
   return out;
 }
 
+// Whether all values are dates or times of one form. Numbers such as 20240131 are if there are many, all of our days.
+bool are_times(const ColumnFacts& facts) {
+  const TimeFacts::Form* form = facts.times.form();
+  if (form == nullptr || facts.times.count() + facts.missing != facts.rows || facts.times.ambiguous()) return false;
+  if (facts.texts > 0) return true;
+  return facts.times.count() >= kRowsOfAnIdentifier && form->times.first_year >= 1900 && form->times.last_year < 2100;
+}
+
+ColumnChoice time(const ColumnFacts& facts) {
+  const FoundField::Times& times = facts.times.form()->times;
+  const bool differs = times.first_year != times.last_year || times.yeardays || times.weekdays || times.clock;
+  if (!differs) return left_out("all its dates are the same");
+  return {.kind = ColumnKind::time,
+          .note = facts.texts == 0 ? "its numbers are dates" : "",
+          .marks = own_marks(facts),
+          .times = times,
+          .mean = facts.times.mean_text()};
+}
+
+// Why dates or times cannot be read.
+std::string odd_times(const ColumnFacts& facts) {
+  const std::string example = quote(facts.examples.front());
+  if (facts.times.form() == nullptr) return cat("dates or times of no usual form, such as ", example);
+  if (!facts.times.ambiguous()) return "dates, and other values among them";
+  return cat("dates such as ", example, ", none of which tells whether the day or the month comes first");
+}
+
 ColumnChoice category(const ColumnFacts& facts, const std::string& note) {
   ColumnChoice out = {.kind = ColumnKind::category, .marks = own_marks(facts)};
   if (facts.missing + facts.nonfinite > 0) out.texts.emplace_back();
@@ -49,7 +76,7 @@ ColumnChoice category(const ColumnFacts& facts, const std::string& note) {
 // Why a column that is not all numbers cannot be a category; empty if it can.
 std::string no_category(const ColumnFacts& facts) {
   if (facts.not_utf8 > 0) return "its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)";
-  if (are_dates(facts)) return "dates and times";
+  if (are_dates(facts)) return odd_times(facts);
   if (std::string odd = odd_numbers(facts); !odd.empty()) return odd;
   const uint64_t present = facts.rows - facts.missing;
   const size_t texts = facts.values.size();
@@ -146,6 +173,7 @@ ColumnChoice choose_kind(const DataLook& look, size_t column, bool keep) {
   if (one_value && (facts.missing == 0 || all_numbers(facts))) {
     return left_out(cat("every row has ", quote(facts.values.begin()->first), facts.missing > 0 ? ", or nothing" : ""));
   }
+  if (are_times(facts)) return time(facts);
   const bool distinct = facts.many || facts.values.size() > kMostCategoryTexts ||
                         (facts.values.size() > 20 && facts.values.size() * 2 > present);
   if (std::string reason = identifies(look, column, distinct); !reason.empty() && !keep) {

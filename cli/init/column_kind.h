@@ -1,5 +1,6 @@
-// Decides how a model reads a column: as numbers, as texts that occur again and again, or not at all. Also decides
-// whether a label asks for one of some classes or for an amount. Pure functions of the facts; any thread may call them.
+// What a column is to a model: numbers, dates or times, texts that occur again and again, or something that no model
+// can read. And what the label asks a model to predict: one of some classes, or an amount. Pure functions of the facts;
+// any thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace millrace {
 
-enum class ColumnKind : uint8_t { number, category, left_out };
+enum class ColumnKind : uint8_t { number, time, category, left_out };
 
 struct ColumnChoice {
   ColumnKind kind = ColumnKind::left_out;
@@ -19,6 +20,9 @@ struct ColumnChoice {
   // Texts, besides the usual ones, that stand for a missing value here.
   std::vector<std::string> marks = {};
   NumberSums numbers = {};  // for a number: without those that stand for a missing value
+  // For a time: what its texts say, and the text for their mean.
+  FoundField::Times times = {};
+  std::string mean = {};
   // For a category: its texts, sorted. The empty text stands for missing values, if there are any.
   std::vector<std::string> texts = {};
 };

@@ -73,11 +73,14 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
 std::string column_lines(const DataLook& look, const InitPlan& plan) {
   std::string out;
   std::vector<size_t> numbers;
+  std::vector<std::pair<size_t, std::string>> times;  // a column, and how it is written
   std::vector<std::pair<size_t, size_t>> categories;  // a column, and how many texts it has
   for (const PlannedField& field : plan.fields) {
     for (const size_t column : field.columns) {
       const size_t texts = field.found.texts.size();
-      texts == 0 ? numbers.push_back(column) : categories.push_back({column, texts});
+      const std::string& letters = field.found.times.letters;
+      if (field.times) times.emplace_back(column, letters.empty() ? "ISO 8601" : letters);
+      if (!field.times) texts == 0 ? numbers.push_back(column) : categories.push_back({column, texts});
     }
   }
   std::sort(numbers.begin(), numbers.end());
@@ -85,6 +88,10 @@ std::string column_lines(const DataLook& look, const InitPlan& plan) {
   if (!numbers.empty()) {
     const auto number = [&](size_t i) { return name(numbers[i]); };
     out += line("numbers", cat(numbers.size(), ", normalised: ", listed(numbers.size(), number)));
+  }
+  if (!times.empty()) {
+    const auto time = [&](size_t i) { return cat(name(times[i].first), " (", times[i].second, ')'); };
+    out += line("dates", cat(times.size(), ", as what the calendar says of them: ", listed(times.size(), time)));
   }
   if (!categories.empty()) {
     const auto category = [&](size_t i) { return cat(name(categories[i].first), " (", categories[i].second, ')'); };

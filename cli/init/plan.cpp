@@ -127,6 +127,7 @@ class Planner {
     const ColumnFacts& facts = look_.columns[column];
     ColumnChoice choice = choose_kind(look_, column, kept_.contains(column));
     if (choice.kind == ColumnKind::number && !add_number(column, choice)) choice.reason = "too many kinds of numbers";
+    if (choice.kind == ColumnKind::time && !add_time(column, choice)) choice.reason = "too many columns of dates";
     if (choice.kind == ColumnKind::category && !add_category(column, choice)) {
       choice.reason = "there are too many categories before it";
     }
@@ -154,8 +155,8 @@ class Planner {
   // as `found`. Null if there are too many fields.
   PlannedField* field_of(size_t column, FoundField found, const std::vector<std::string>& marks) {
     auto field = std::find_if(out_.fields.begin(), out_.fields.end(), [&](const PlannedField& one) {
-      return one.found.holds == found.holds && one.found.wide == found.wide && one.found.texts == found.texts &&
-             one.marks == marks;
+      return one.found.holds == found.holds && !one.times && one.found.wide == found.wide &&
+             one.found.texts == found.texts && one.marks == marks;
     });
     if (field == out_.fields.end()) {
       if (out_.fields.size() >= kMostPlanned) return nullptr;
@@ -180,6 +181,13 @@ class Planner {
     return true;
   }
 
+  bool add_time(size_t column, const ColumnChoice& choice) {
+    FoundField found{.holds = FoundField::Holds::times, .times = choice.times, .mean = Spec::of(choice.mean)};
+    PlannedField* field = field_of(column, std::move(found), choice.marks);
+    if (field != nullptr) field->times = true;
+    return field != nullptr;
+  }
+
   bool add_category(size_t column, const ColumnChoice& choice) {
     category_width_ += std::ssize(choice.texts) + 1;
     return category_width_ <= kMostWidth &&
@@ -190,12 +198,12 @@ class Planner {
     FreeNames names;
     names.take("label");
     for (PlannedField& field : out_.fields) {
-      if (!field.found.texts.empty()) {
+      if (field.times || !field.found.texts.empty()) {
         const size_t first = field.columns.front();
         std::string base = look_.is_named(first) ? plain_name(look_.form.names[first]) : cat("column_", first);
         if (field.columns.size() > 1) base += "_and_others";
         field.found.about = names.give(base);
-        field.found.field = field.found.about + "_text";
+        field.found.field = field.found.about + (field.times ? "_seconds" : "_text");
       }
       choose_ops(field);
       if (!field.found.has(FoundField::Holds::amounts) || !field.found.scaled) {

@@ -20,9 +20,10 @@ struct ChosenOp {
   std::string doc;  // what it does
 };
 
-// Columns that are read in the same way, and the ops that change them. For numbers `found.texts` is empty.
+// Columns that are read in the same way, and what becomes of them. `found.texts` is empty unless they are categories.
 struct PlannedField {
   FoundField found = {};  // the field as it is after the ops
+  bool times = false;     // its texts are dates or times
   std::string read_as = {};
   std::vector<size_t> columns = {};
   std::vector<std::string> marks = {};  // texts that stand for a missing value, besides the usual ones

@@ -174,6 +174,27 @@ TEST_F(InitCommandTest, NewDataMustNotHaveAnotherColumnWhereOneIsSelectedByItsNu
   EXPECT_EQ(run({"evaluate", "--model", "c.safetensors", "--data", "fewer.csv"}).exit_code, 65);
 }
 
+TEST_F(InitCommandTest, ATimeAloneIsEnough) {
+  write_rows("load.csv", "time,load", 480, [](int i) {
+    const int day = 1 + i / 24, hour = i % 24;
+    return cat(day, ".3.2024 ", hour, ":00,", 100 + (hour - 12) * (hour - 12), '.', i % 7);
+  });
+  EXPECT_NE(
+      train("load.csv", "load").find("\ndates       1, as what the calendar says of them: time (%d.%m.%Y %H:%M)\n"),
+      std::string::npos);
+  folder_.write("new.csv", "time\n1.4.2024 12:00\nNA\n2.4.2024 0:00\n");
+  const std::vector<std::string> lines = lines_of(predict("new.csv"));
+  ASSERT_EQ(lines.size(), 4u);
+  const auto load = [&](size_t line) { return std::stod(lines[line].substr(lines[line].rfind(',') + 1)); };
+  EXPECT_LT(load(1) + 20, load(3)) << "less at noon than at midnight";
+  folder_.write("bad.csv", "time\n31.4.2024 12:00\n");
+  const CommandResult bad = run({"predict", "--model", "c.safetensors", "--data", "bad.csv"});
+  EXPECT_EQ(bad.exit_code, 65);
+  EXPECT_EQ(bad.err,
+            "error: bad.csv:2:1: column 0 \"time\" (time_seconds): expected timestamp as \"%d.%m.%Y %H:%M\", got "
+            "\"31.4.2024 12:00\"\nhint: 31 is no day of April 2024\n");
+}
+
 TEST_F(InitCommandTest, BadRowsAreSkippedInTheTrainingAndAmongTheRowsHeldOut) {
   write_rows("d.csv", "x,z,y", 200,
              [](int i) { return i % 20 == 7 ? "1,2" : cat(i % 2 * 5 + i % 3, ".5,", i % 7, ',', i % 2); });

@@ -73,6 +73,14 @@ TEST(ColumnFactsTest, SeesWhatTextsLookLike) {
   EXPECT_EQ(facts.leading_zeros, 1u);
 }
 
+TEST(ColumnFactsTest, LooksAtDatesAndAtNumbersThatMayBeDates) {
+  EXPECT_EQ(facts_of({"2024-01-31", " 2024-02-01 ", "NA", "x"}).times.count(), 2u);
+  EXPECT_NE(facts_of({"2024-01-31", "2024-02-01"}).times.form(), nullptr);
+  EXPECT_NE(facts_of({"20240131", "20240201"}).times.form(), nullptr);
+  EXPECT_EQ(facts_of({"20240131", "20240231"}).times.form(), nullptr) << "no day of February";
+  EXPECT_EQ(facts_of({"1", "2024", "2024.131", "-2024013"}).times.count(), 0u);
+}
+
 // What is said to be missing is missing to the training, too: it reads the marks that were kept.
 TEST(ColumnFactsTest, AMarkIsKeptOrNoMark) {
   const std::string wide(20, ' ');

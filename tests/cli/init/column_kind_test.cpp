@@ -10,10 +10,11 @@
 namespace millrace {
 namespace {
 
-// "number", "category of a,b" or "out: why"; with the note and the marks behind.
+// "number", "time", "category of a,b" or "out: why"; with the note and the marks behind.
 std::string kind_of(const ColumnFacts& facts, const std::string& name = "c", bool keep = false) {
   const ColumnChoice choice = choose_kind(look_at(facts, name), 0, keep);
   std::string out = choice.kind == ColumnKind::number     ? "number"
+                    : choice.kind == ColumnKind::time     ? cat("time about ", choice.mean)
                     : choice.kind == ColumnKind::category ? cat("category of ", listed(choice.texts))
                                                           : cat("out: ", choice.reason);
   if (!choice.marks.empty()) out += cat(" marks ", listed(choice.marks));
@@ -55,7 +56,6 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of({"7", ""})), "out: every row has \"7\", or nothing");
   EXPECT_EQ(kind_of(facts_of({"7", "7.0"})), "out: every number in it is 7");
   EXPECT_EQ(kind_of(facts_of({"yes", ""})), "category of ,yes") << "whether it is there says something";
-  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-02"})), "out: dates and times");
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 100))), "out: nearly every row has a text of its own");
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 142), 600)), "out: 142 different texts, a category has 128 at most");
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 2000), 6000)),
@@ -70,6 +70,28 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of(numbers)), "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
   EXPECT_EQ(kind_of(facts_of({"1e300", "-1e300", "5"})), "out: its numbers are too large");
   EXPECT_EQ(kind_of(facts_of({"inf", "-inf"})), "out: no number in it is finite");
+}
+
+TEST(ColumnKindTest, DatesOfOneForm) {
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-03"})), "time about 2024-01-02");
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "", "NA", "2024-01-03"})), "time about 2024-01-02");
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", " ?"})), "out: all its dates are the same");
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-03", " ?"})), "time about 2024-01-02 marks  ?");
+  EXPECT_EQ(kind_of(facts_of({"13.01.2024 10:00", "15.01.2024 10:00"})), "time about 14.01.2024 10:00");
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-03"}), ""), "time about 2024-01-02") << "an index without a name";
+  EXPECT_EQ(kind_of(facts_of({"20240101", "20240103"})), "time about 2024-01-02 (its numbers are dates)");
+  EXPECT_EQ(kind_of(facts_of({"20240101", "20240103"}, 4)), "number") << "too few to be sure";
+  EXPECT_EQ(kind_of(facts_of({"18240101", "18240103"})), "number") << "not of our days";
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "20240101"})), "out: all its dates are the same");
+  EXPECT_EQ(kind_of(facts_of({"1/2/2024", "3/4/2024"})),
+            "out: dates such as \"1/2/2024\", none of which tells whether the day or the month comes first");
+  EXPECT_EQ(kind_of(facts_of({"10:30", "11:30"})), "out: dates or times of no usual form, such as \"10:30\"");
+  EXPECT_EQ(kind_of(facts_of({"13/1/2024", "1/13/2024"})),
+            "out: dates or times of no usual form, such as \"13/1/2024\"");
+  std::vector<std::string> odd(99, "2024-01-01");
+  odd[3] = "2024-01-02";
+  odd.emplace_back("soon");
+  EXPECT_EQ(kind_of(facts_of(odd)), "out: dates, and other values among them");
 }
 
 TEST(ColumnKindTest, TextsThatDifferInLittleAreNamed) {

@@ -61,6 +61,55 @@ TEST_F(ConfigTextTest, IsReadBackAndTrains) {
   EXPECT_GT(trainer.run().steps, 0);
 }
 
+// The op of that kind in the configuration's input list.
+Spec op_of(const Spec& config, const std::string& kind) {
+  for (const Spec& op : config.find("input")->items()) {
+    if (const Spec* options = op.find(kind)) return *options;
+  }
+  return Spec();
+}
+
+// Nothing but a time, which init once could not read.
+TEST_F(ConfigTextTest, ATimeIsEnoughToLearnFrom) {
+  const std::string text = text_for("load.csv",
+                                    table("time,load", 480,
+                                          [](int i) {
+                                            const int day = 1 + i / 24, hour = i % 24;
+                                            return cat("2024-01-", day < 10 ? "0" : "", day, hour < 10 ? " 0" : " ",
+                                                       hour, ":00:00,", 100 + (hour - 12) * (hour - 12), '.', i % 7);
+                                          }),
+                                    "load");
+  const Spec spec = parse_yaml(text, "c.yaml");
+  const Spec decode = op_of(spec, "decode_csv"), calendar = op_of(spec, "calendar");
+  const Spec& field = *decode.find("fields")->find("time_seconds");
+  EXPECT_EQ(field.find("type")->as_string(), "timestamp");
+  EXPECT_EQ(field.find("format"), nullptr);
+  EXPECT_EQ(field.find("default")->as_string(), "2024-01-10T23:30:00Z") << "the mean";
+  EXPECT_EQ(calendar.find("field")->as_string(), "time_seconds");
+  EXPECT_EQ(
+      OptionType<std::vector<std::string>>::read(*calendar.find("features")),
+      (std::vector<std::string>{"yearday_sin", "yearday_cos", "weekday_sin", "weekday_cos", "hour_sin", "hour_cos"}));
+  EXPECT_NE(text.find("# missing values become the mean"), std::string::npos);
+  EXPECT_EQ(spec.find("model")->items()[0].find("dense")->find("from")->as_string(), "time_calendar");
+  Trainer trainer = Trainer::from_spec(spec);
+  EXPECT_TRUE(trainer.warnings().empty()) << trainer.warnings().front();
+  EXPECT_GT(trainer.run().steps, 0);
+}
+
+TEST_F(ConfigTextTest, WhatIsNotCertainOfDatesIsSaidInAComment) {
+  const std::string text = text_for(
+      "a.csv", table("sold,x,y", 60, [](int i) { return cat(1 + i % 12, "/4/2024,", i * 7 % 31, ".5,", i % 2); }));
+  EXPECT_NE(text.find("# Left out: sold (dates such as \"1/4/2024\", none of which tells whether the day or the month "
+                      "comes first)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("calendar"), std::string::npos);
+  const std::string certain = text_for(
+      "b.csv", table("sold,x,y", 60, [](int i) { return cat(1 + i % 28, "/4/2024,", i * 7 % 31, ".5,", i % 2); }));
+  EXPECT_NE(certain.find("format: \"%d/%m/%Y\""), std::string::npos) << certain;
+  EXPECT_GT(Trainer::from_spec(parse_yaml(certain, "c.yaml")).run().steps, 0);
+}
+
 TEST_F(ConfigTextTest, LayersHaveNames) {
   const std::string text = text_for("a.csv", table("x,z,y", 2000, [](int i) {
                                       return cat(i * 7 % 13, ".5,", i % 3 == 0 ? "oak" : "fir", ',', i % 2);

@@ -46,7 +46,8 @@ TEST(InitTextTest, SaysWhatWasSeenAndAssumed) {
        {"100 rows of 5 columns\n", "the first line names the columns, \",\" between fields\n",
         "label       y: 2 classes: no (40), yes (50); its values are texts; 10 without a label, left out\n",
         "numbers     1, normalised: width\n", "categories  1, with the number of texts in each: kind (2)\n",
-        "left out    id (an identifier, by its name), when (dates and times)\n", "missing     1 column with gaps",
+        "dates       1, as what the calendar says of them: when (ISO 8601)\n",
+        "left out    id (an identifier, by its name)\n", "missing     1 column with gaps",
         "bad rows    1 have another number of fields", ":53:1: expected 5 fields, got 2",
         "held out    about 20% of the rows", "\nwrote       a.yaml\n"}) {
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;

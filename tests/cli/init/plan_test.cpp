@@ -161,6 +161,33 @@ TEST_F(PlanTest, WideNumbersNeedMoreThanFloat32) {
   EXPECT_TRUE(is_wide("170000000"));
 }
 
+TEST_F(PlanTest, DatesAreFieldsOfTheirOwn) {
+  const auto date = [](int i, int year) {
+    return cat(year, i % 12 < 9 ? "-0" : "-", 1 + i % 12, i % 2 == 0 ? "-05" : "-23");
+  };
+  const InitPlan made = plan(table("a,sold,bought,at,y", 200, [&](int i) {
+    return cat(number(i), ',', date(i, 2020 + i % 4), ',', i % 9 == 0 ? "" : date(i, 2024), ',', 1 + i % 28,
+               "/12/2024 ", i % 24, ":00,", i % 2);
+  }));
+  ASSERT_EQ(made.fields.size(), 4u);
+  const PlannedField &sold = made.fields[1], &bought = made.fields[2], &at = made.fields[3];
+  EXPECT_EQ(sold.read_as, "sold_seconds");
+  EXPECT_EQ(sold.columns, std::vector<size_t>{1});
+  EXPECT_EQ(sold.ops[0].kind, "decode_csv");
+  EXPECT_EQ(sold.ops[0].options.find("type")->as_string(), "date");
+  EXPECT_EQ(sold.ops[1].kind, "calendar");
+  EXPECT_EQ(sold.ops[1].options.find("features")->size(), 5u) << "year, yearday and weekday";
+  EXPECT_EQ(sold.ops[2].kind, "normalize");
+  EXPECT_EQ(sold.found.field, "sold_calendar");
+  EXPECT_EQ(bought.ops.size(), 2u) << "all in one year";
+  EXPECT_EQ(bought.ops[1].options.find("features")->size(), 4u);
+  EXPECT_EQ(at.ops[0].options.find("format")->as_string(), "%d/%m/%Y %H:%M");
+  EXPECT_EQ(at.ops[1].options.find("features")->size(), 6u);
+  EXPECT_EQ(made.width, 1 + 5 + 4 + 6);
+  EXPECT_EQ(made.missing_columns, 1u);
+  EXPECT_TRUE(made.left_out.empty());
+}
+
 // As another kind would say it that turns many texts into numbers.
 struct Lengths {
   static std::optional<Spec> suit(FoundField& field) {
