@@ -89,7 +89,7 @@ bool AtomicFile::make_temporary(const Make& make) {
 
 void AtomicFile::open_with_name() {
   const bool made = make_temporary([this](const std::string& name) {
-    file_ = calls_.open(name, O_WRONLY | O_CREAT | O_EXCL);
+    file_ = calls_.open(name, O_RDWR | O_CREAT | O_EXCL);
     return static_cast<bool>(file_);
   });
   if (!made) fail(errno);
@@ -97,6 +97,18 @@ void AtomicFile::open_with_name() {
 
 void AtomicFile::write(std::string_view bytes) {
   if (const int code = write_all(calls_, file_, bytes); code != 0) fail(code);
+}
+
+void AtomicFile::read(uint64_t offset, std::span<char> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = ::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      throw IoError(cat("cannot read what was written: ", got == 0 ? "it is gone" : errno_text(errno)), {path_, 0, 0});
+    }
+    offset += static_cast<uint64_t>(got);
+    bytes = bytes.subspan(static_cast<size_t>(got));
+  }
 }
 
 void AtomicFile::commit() {

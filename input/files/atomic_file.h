@@ -12,7 +12,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,6 +36,8 @@ class AtomicFile {
   // then.
   void write(std::string_view bytes);
   void commit();
+  // Fills `bytes` with what was written at `offset`. REQUIRES: no commit() before. Throws IoError.
+  void read(uint64_t offset, std::span<char> bytes) const;
 
  private:
   [[noreturn]] void fail(int code) const;

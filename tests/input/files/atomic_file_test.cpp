@@ -56,6 +56,25 @@ TEST(AtomicFile, WithoutCommitTheOldFileStays) {
   EXPECT_EQ(files_in(folder), 1u);
 }
 
+TEST(AtomicFile, WhatWasWrittenCanBeRead) {
+  for (const bool nameless : {true, false}) {
+    const TempFolder folder;
+    FaultyCalls calls(SIZE_MAX, [] { return 0; });
+    if (!nameless) calls.forbid_nameless();
+    AtomicFile file(folder.path("a.bin"), calls);
+    file.write("hello ");
+    file.write("world");
+    std::string some(5, ' ');
+    file.read(3, some);
+    EXPECT_EQ(some, "lo wo");
+    EXPECT_EQ(error_of<IoError>([&] { file.read(7, some); }),
+              folder.path("a.bin") + ": cannot read what was written: it is gone");
+    file.write("!");
+    file.commit();
+    EXPECT_EQ(TempFolder::read(folder.path("a.bin")), "hello world!");
+  }
+}
+
 TEST(AtomicFile, TwoAtOnceDoNotMix) {
   const TempFolder folder;
   const std::string path = folder.path("a.bin");
