@@ -92,8 +92,8 @@ class PassMaker {
     if (node.row_buffer != nullptr && !stays) leave_out_buffer(index);
     if (node.batch_buffer != nullptr && node.kind != kBatchKind) batch_in_order(index);
     for (const OptionInfo& info : node.options) {
-      // A pass over held-out rows keeps the training's rule for bad rows.
-      const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || !args_.held_out);
+      const bool own_bad_rows = args_.held_out || args_.own_bad_rows;
+      const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || !own_bad_rows);
       if (changes) change_option(index, info);
     }
     const OptionInfo* files = node.ports.empty() && args_.files ? option_of(node, OptionUse::files) : nullptr;
@@ -348,6 +348,13 @@ class PassMaker {
 std::function<void(const BadRow&)> PassInput::on_bad_row() const {
   if (held_out) return {};
   return [](const BadRow& bad) { throw DataError(bad.reason, bad.place, "a pass needs every row: repair the data"); };
+}
+
+std::optional<Spec> named_files(const std::vector<std::string>& patterns, const Place& place) {
+  if (patterns.empty()) return {};
+  Spec files = Spec::list(place);
+  for (const std::string& pattern : patterns) files.append(Spec::scalar(pattern, true, place));
+  return files;
 }
 
 PassInput pass_input(const PassArgs& args) { return PassMaker(args).run(); }

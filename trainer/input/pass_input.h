@@ -4,8 +4,9 @@
 //   const PassInput pass = pass_input({.input = config.input, .registry = catalog.ops});
 //   InputGraph graph = pass.build(catalog.ops, config.seed);
 //
-// An op is treated according to its type, and to what it declares about its options (OptionReader::in_pass()):
-// - sources read one epoch, unshuffled and not sharded; a bad row is an error, and nothing is random;
+// What happens to an op follows from what it is and from what it says of its options (OptionReader::in_pass()):
+// - sources read one epoch, unshuffled and not sharded; a bad row is an error, unless the training's own rule is wanted
+//   (PassArgs::own_bad_rows), and nothing is random;
 // - buffers of rows (a window, repeat, ...) are left out; those that pick rows by number (take, skip) stay, unless
 //   other files are read; the one that makes batches becomes `batch`, which also gives the rows of the last,
 //   smaller batch;
@@ -44,11 +45,16 @@ struct PassArgs {
   std::vector<std::string> unwanted = {};
   // Only the rows that an op of the training holds out are read.
   bool held_out = false;
+  // Bad rows are left out, or are errors, as the list says; held-out rows keep that rule anyway.
+  bool own_bad_rows = false;
   // Columns of the text that come with each row, as the texts of the field kKept.
   std::vector<std::string> keep = {};
   Place keep_place = {};       // the place of errors about these
   bool bad_rows_stay = false;  // GraphArgs::bad_rows_stay
 };
+
+// PassArgs::files for these paths and patterns, which an option at `place` gave; none if there are none.
+std::optional<Spec> named_files(const std::vector<std::string>& patterns, const Place& place);
 
 // The field of the columns that PassArgs::keep names.
 inline constexpr std::string_view kKept = "(kept)";

@@ -35,11 +35,7 @@ PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog
   pass.keep_place = args.keep_place;
   pass.bad_rows_stay = args.bad_rows_stay;
   pass.held_out = args.held_out;
-  if (!args.data.empty()) {
-    Spec files = Spec::list(args.data_place);
-    for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
-    pass.files = std::move(files);
-  }
+  pass.files = named_files(args.data, args.data_place);
   return pass_input(pass);
 }
 

@@ -490,6 +490,27 @@ TEST_F(PassInputTest, TheSideThatWasHeldOutIsThatOfTheTraining) {
   EXPECT_THROW(rows_of(all, "label"), DataError);
 }
 
+TEST_F(PassInputTest, BadRowsFareAsTheListSaysIfThatIsWanted) {
+  folder_.write("a.csv", "1\nx\n3\n");
+  const auto rows = [&](const std::string& options) {
+    const Spec list = list_of(cat(source(folder_.path("a.csv")), "- decode_csv: {fields: {label: {columns: 0}}",
+                                  options, "}\n- batch: {batch_size: 2}\n"));
+    return rows_of(pass_input({.input = list, .registry = registry_, .own_bad_rows = true}), "label");
+  };
+  const std::vector<std::string> good = {"1", "3"};
+  EXPECT_EQ(rows(", on_bad_row: skip, bad_rows_file: b.jsonl"), good);
+  EXPECT_FALSE(std::filesystem::exists("b.jsonl"));
+  EXPECT_THROW(rows(""), DataError);
+  EXPECT_THROW(rows(", on_bad_row: skip, max_bad_rows: 0"), DataError);
+}
+
+TEST_F(PassInputTest, NamedFilesAreTheList) {
+  EXPECT_FALSE(named_files({}, {"--data"}));
+  const Spec files = *named_files({"a.csv", "7"}, {"--data"});
+  EXPECT_EQ(to_yaml(files), "- a.csv\n- \"7\"\n");
+  EXPECT_EQ(files.items()[1].place(), Place{"--data"});
+}
+
 TEST_F(PassInputTest, APassOverEveryRowDoesNotHeedWhatIsHeldOut) {
   folder_.write("a.csv", "1\n2\n3\n");
   const auto text = [&](const std::string& op) {
