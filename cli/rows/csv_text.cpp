@@ -86,7 +86,7 @@ void CsvText::append_head(std::string& out) {
       const std::string& name = layout_.columns[i].name;
       if (!can_stand(i, name)) {
         throw DataError(cat("the name ", quote(name), " of a column needs quotes, but csv_reader has quote: none"), {},
-                        "write --format jsonl");
+                        layout_.way_out);
       }
       append_field(out, i, name);
     }
@@ -95,9 +95,10 @@ void CsvText::append_head(std::string& out) {
   mark_bytes(out, begin);
 }
 
-void CsvText::append(std::string& out, const RowBlock& batch, FunctionRef<Place(int64_t)> place) {
+void CsvText::append(std::string& out, const RowSpan& rows, FunctionRef<Place(int64_t)> place) {
+  const RowBlock& batch = *rows.block;
   const size_t begin = out.size();
-  for (int64_t row = 0; row < batch.size(); ++row) {
+  for (int64_t row = rows.begin; row < rows.begin + rows.count; ++row) {
     const size_t line = out.size();
     for (size_t i = 0; i < layout_.columns.size(); ++i) {
       const CsvColumn& column = layout_.columns[i];
@@ -111,7 +112,7 @@ void CsvText::append(std::string& out, const RowBlock& batch, FunctionRef<Place(
     }
     if (out.size() - line > kMaxRecordBytes) {
       throw DataError(cat("the row takes more than ", kMaxRecordBytes, " bytes as CSV, and could not be read"),
-                      place(row), "write --format jsonl");
+                      place(row), layout_.way_out);
     }
     out += '\n';
   }
@@ -152,6 +153,7 @@ bool CsvText::find_text(size_t column, const RowBlock& batch, int64_t row) {
   const std::vector<CsvValue>& values = layout_.columns[column].values;
   if (values.empty()) return try_text(column, batch, row, {}, true);
   for (const bool exactly : {true, false}) {
+    if (!exactly && layout_.whole_lists) break;
     for (const CsvValue& value : values) {
       const std::vector<std::string>& missing = missing_of(value);
       const std::string text = text_of(value, batch, row);
@@ -240,7 +242,7 @@ void CsvText::refuse(size_t column, const RowBlock& batch, int64_t row, const Pl
     wanted.push_back(cat(field.text || value.split ? quote(text) : text, " by ", field.name));
   }
   throw DataError(cat("no text in column ", column, " of a CSV file is read as ", join(wanted)), place,
-                  stands ? "write --format jsonl" : "csv_reader has quote: none; write --format jsonl");
+                  cat(stands ? "" : "csv_reader has quote: none; ", layout_.way_out));
 }
 
 }  // namespace millrace::cli

@@ -41,6 +41,9 @@ struct CsvLayout {
   CsvDialect dialect;
   bool header = true;
   std::shared_ptr<const TextReader> reader = nullptr;  // null if the rows were not decoded from CSV
+  // Whether a list has to be read back whole. Otherwise it may lack the empty texts at its end, which `pad` adds again.
+  bool whole_lists = false;
+  std::string_view way_out = "write --format jsonl";  // the hint of an error about what no text can hold
 };
 
 // `rows` is what the graph gives; `from` says where the rows come from, as InputGraph::text_columns() does. Every value
@@ -61,9 +64,13 @@ class CsvText {
   // Appends the lines before the first row. Call it once, before append(). Throws DataError if a column's name needs
   // quotes and the dialect has none.
   void append_head(std::string& out);
-  // Appends a line for each row of `batch`; `place` says where a row came from. Throws DataError, at that place, for a
-  // value that no text would be read as, and for a row too long to be read.
-  void append(std::string& out, const RowBlock& batch, FunctionRef<Place(int64_t)> place);
+  // Appends a line for each of `rows`; `place` says where a row of their block came from. Throws DataError, at that
+  // place, for a value that no text would be read as, and for a row too long to be read.
+  void append(std::string& out, const RowSpan& rows, FunctionRef<Place(int64_t)> place);
+  // The same for all rows of `batch`.
+  void append(std::string& out, const RowBlock& batch, FunctionRef<Place(int64_t)> place) {
+    append(out, RowSpan{&batch, 0, batch.size()}, place);
+  }
 
  private:
   // Whether the column holds a number whose text needs neither quotes nor a check.

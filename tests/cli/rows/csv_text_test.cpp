@@ -245,6 +245,28 @@ TEST(CsvTextTest, WhatNoTextIsReadAsIsAnErrorAtItsRow) {
             "a.csv:1: no text in column 0 of a CSV file is read as \"#x\" by s | " + quotes);
 }
 
+TEST(CsvTextTest, AListThatHasToBeReadWholeIsNotFilledUp) {
+  const Decoder decoder("{s: {columns: 0, type: string, split: \" \"}}");
+  RowBlock batch;
+  batch.configure(decoder.converter->spec(), 2);
+  batch.resize(2);
+  batch.varying(0, 0).add_text("a");
+  batch.varying(0, 1).add_text("a");
+  batch.varying(0, 1).add_text("");
+  CsvLayout layout = csv_layout(&decoder.from, batch.spec());
+  layout.whole_lists = true;
+  layout.way_out = "leave it";
+  CsvText text(layout);
+  std::string out;
+  const auto place = [](int64_t row) { return Place{"a.csv", row + 1}; };
+  text.append(out, RowSpan{&batch, 0, 1}, place);
+  EXPECT_EQ(out, "a\n");
+  EXPECT_EQ(error_of([&] {
+              text.append(out, RowSpan{&batch, 1, 1}, place);
+            }),
+            "a.csv:2: no text in column 0 of a CSV file is read as \"a \" by s | leave it");
+}
+
 TEST(CsvTextTest, FieldsOfOneColumnThatCameToDifferAreAnError) {
   const Decoder decoder("{x: {columns: 0}, y: {columns: 0}}");
   EXPECT_EQ(error_of([&] {
