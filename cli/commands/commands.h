@@ -13,6 +13,7 @@ Command train_command();
 Command check_command();
 Command init_command();
 Command input_command();
+Command convert_command();
 Command speed_command();
 Command compare_command();
 Command evaluate_command();

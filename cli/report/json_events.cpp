@@ -8,14 +8,7 @@ namespace millrace::cli {
 
 namespace {
 
-// Rows that were left out, for all causes together, without bad rows.
-uint64_t dropped_rows(const InputSummary& input) {
-  uint64_t rows = 0;
-  for (const Dropped& dropped : input.dropped) rows += dropped.rows;
-  return rows;
-}
-
-// Null for a training without checkpoints. A training with checkpoints writes at least the last one, or fails to.
+// Null for a training without checkpoints: one that has them writes at least the last one, or fails to.
 void add_checkpoints(JsonText& json, const CheckpointSummary& summary) {
   json.key("checkpoints");
   if (summary.written == 0 && summary.failed == 0 && summary.file.empty()) {
@@ -29,6 +22,12 @@ void add_checkpoints(JsonText& json, const CheckpointSummary& summary) {
 }
 
 }  // namespace
+
+uint64_t dropped_rows(const InputSummary& input) {
+  uint64_t rows = 0;
+  for (const Dropped& dropped : input.dropped) rows += dropped.rows;
+  return rows;
+}
 
 std::string start_event(const StartReport& start) {
   JsonText json = JsonText::event("start");

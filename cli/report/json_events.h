@@ -1,6 +1,7 @@
 // The events of commands as JSON, one line each. Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "millrace/cli/speed/diagnosis.h"
@@ -11,6 +12,9 @@ namespace millrace::cli {
 struct CheckReport;
 struct EvaluationResult;
 struct InputResult;
+
+// Rows that were left out, for all causes together, without bad rows.
+uint64_t dropped_rows(const InputSummary& input);
 
 std::string start_event(const StartReport& start);
 std::string step_event(const StepReport& step);

@@ -16,16 +16,6 @@ namespace {
 
 std::string counted(uint64_t count, std::string_view noun) { return count_of(static_cast<int64_t>(count), noun); }
 
-// "left out: 8 rows (last partial batch), 2 bad rows"; or "left out: nothing".
-std::string left_out_text(const InputSummary& input) {
-  std::vector<std::string> items;
-  for (const Dropped& dropped : input.dropped) {
-    items.push_back(cat(counted(dropped.rows, "row"), " (", escape_controls(dropped.cause), ')'));
-  }
-  if (input.bad_rows > 0) items.push_back(counted(input.bad_rows, "bad row"));
-  return cat("left out: ", items.empty() ? "nothing" : join(items, ", "));
-}
-
 // "accuracy 0.57  error 0.43".
 std::string metrics_text(const MetricValues& metrics) {
   std::string out;
@@ -50,6 +40,15 @@ bool beats_commonest_class(const EvaluationResult& result) {
 }
 
 }  // namespace
+
+std::string left_out_text(const InputSummary& input) {
+  std::vector<std::string> items;
+  for (const Dropped& dropped : input.dropped) {
+    items.push_back(cat(counted(dropped.rows, "row"), " (", escape_controls(dropped.cause), ')'));
+  }
+  if (input.bad_rows > 0) items.push_back(counted(input.bad_rows, "bad row"));
+  return cat("left out: ", items.empty() ? "nothing" : join(items, ", "));
+}
 
 std::string result_text(const TrainResult& result, std::string_view input) {
   std::string out =

@@ -17,7 +17,10 @@ namespace millrace::cli {
 // the model's file, or how to keep the model; checkpoints, if there are any. `input` holds more lines, about the input.
 std::string result_text(const TrainResult& result, std::string_view input = {});
 
-// The result of `trainer input`.
+// "left out: 8 rows (last partial batch), 2 bad rows"; or "left out: nothing".
+std::string left_out_text(const InputSummary& input);
+
+// What `trainer input` did.
 struct InputResult {
   std::string reason;  // "end of data", "batches" or "stopped"
   InputSummary input;

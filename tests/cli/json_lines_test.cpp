@@ -53,6 +53,7 @@ const std::multimap<std::string, Words> kCalls = {
     {"check", {"check", "small.yaml", "--json", "--print"}},
     {"input", {"input", "small.yaml", "--json"}},
     {"input", {"input", "small.yaml", "--json", "--explain", "1"}},
+    {"convert", {"convert", "small.yaml", "--to", "csv", "--out", "rows.csv", "--json"}},
     {"speed", {"speed", "small.yaml", "--rounds", "1", "--json"}},
     {"compare", {"compare", "small.yaml", "--set", "compare.rounds=1", "--set", "compare.warm_up=1", "--json", "-"}},
     {"verify-resume", {"verify-resume", "small.yaml", "--kills", "1", "--json"}},

@@ -32,7 +32,7 @@ const std::map<std::string, std::vector<std::string>> kRooms = {
     {"trainer", {"files", "step", "delivery", "config", "input", "predict", "checkpoint", ""}},
     {"cli",
      {"text", "process", "generate", "init", "reference", "arguments", "help", "rows", "compare", "speed", "report",
-      "doctor", "verify", "commands", ""}}};
+      "convert", "doctor", "verify", "commands", ""}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
 struct Owner {

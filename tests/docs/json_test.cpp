@@ -108,6 +108,7 @@ TEST_F(JsonPage, NamesEveryKeyAndNoOther) {
   run({"check", "--config", "c.yaml", "--json", "--print"});
   run({"evaluate", "--model", "model.safetensors", "--data", "good.csv", "--json"});
   run({"input", "--config", "c.yaml", "--explain", "2", "--json"});
+  run({"convert", "--config", "c.yaml", "--to", "csv", "--out", "converted.csv", "--json"});
   run({"speed", "c.yaml", "--rounds", "1", "--json", "--quiet"}, "speed");
   run({"verify-resume", "c.yaml", "--kills", "1", "--json", "--quiet"});
   run({"compare", "c.yaml", "--set", "compare.rounds=1", "--set", "compare.warm_up=1", "--json", "-", "--quiet"},

@@ -1,0 +1,87 @@
+#include "millrace/cli/convert/row_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "millrace/cli/process/exit_code.h"
+#include "millrace/core/text.h"
+
+namespace millrace::cli {
+
+namespace {
+
+constexpr size_t kNumberDigits = 5;
+
+// `path` with `insert` before the ending of its file.
+std::string before_ending(const std::string& path, std::string_view insert) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  return cat(std::string_view(path).substr(0, path.size() - ending.size()), insert, ending);
+}
+
+// A pattern that matches only `path`.
+std::string literal_pattern(std::string_view path) {
+  constexpr std::string_view kSpecial = "*?[\\";
+  std::string out;
+  for (const char c : path) {
+    if (kSpecial.find(c) != kSpecial.npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string RowFilesPath::file(size_t number) const {
+  if (!rows) return path;
+  const std::string digits = std::to_string(number);
+  return before_ending(path,
+                       cat('-', std::string(kNumberDigits - std::min(kNumberDigits, digits.size()), '0'), digits));
+}
+
+std::string RowFilesPath::pattern() const {
+  const std::string literal = literal_pattern(path);
+  if (!rows) return literal;
+  std::string digits = "-";
+  for (size_t i = 0; i < kNumberDigits; ++i) digits += "[0-9]";
+  return before_ending(literal, digits);
+}
+
+RowFiles::RowFiles(RowWriter& writer, RowFilesPath to) : writer_(writer), to_(std::move(to)) { begin(); }
+
+bool RowFiles::write(RowSpan span, FunctionRef<Place(int64_t)> place, const std::stop_token& stop) {
+  while (span.count > 0) {
+    if (!begun_) begin();
+    RowSpan some = span;
+    if (to_.rows) some.count = std::min(span.count, *to_.rows - held_);
+    writer_.write(some, place);
+    held_ += some.count;
+    span.begin += some.count;
+    span.count -= some.count;
+    if (to_.rows == held_ && !end(stop)) return false;
+  }
+  return true;
+}
+
+bool RowFiles::finish(const std::stop_token& stop) { return !begun_ || end(stop); }
+
+void RowFiles::begin() {
+  if (files_.size() == RowFilesPath::kMostFiles) {
+    throw UsageError(cat("--rows ", *to_.rows, " makes more than ", RowFilesPath::kMostFiles, " files"), {},
+                     "give each file more rows");
+  }
+  writer_.begin(to_.file(files_.size()));
+  begun_ = true;
+  held_ = 0;
+}
+
+bool RowFiles::end(const std::stop_token& stop) {
+  begun_ = false;
+  if (!writer_.finish(stop)) return false;
+  files_.push_back(to_.file(files_.size()));
+  rows_ += static_cast<uint64_t>(held_);
+  return true;
+}
+
+}  // namespace millrace::cli
