@@ -129,7 +129,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       if (field.time) out.hint = field.time->hint(text);
       if (out.hint.empty() && !bad.value) out.hint = number_hint(whole, record.bytes, dialect);
       if (out.hint.empty() && !field.time) out.hint = list_hint(text, field.spec);
-      if (is_integer(field.spec) && !field.time && is_number(text)) {
+      if (is_integer(field.spec.dtype) && !field.spec.text && !field.time && is_number(text)) {
         out.hint = cat("set type: float32 or float64 for ", field.spec.name, ", unless it holds classes or ids");
       }
       break;

@@ -364,24 +364,21 @@ void Pipeline::save(State& out) const {
     throw InternalError("the input's state cannot be saved: its last batch was cut off by an error or by cancel()", {},
                         "save between two batches");
   }
-  State state;
-  state.set_text("graph", fingerprint(impl.graph));
-  state.set("rows", impl.summary.rows);
-  state.set("batches", impl.summary.batches);
-  state.set("passes", impl.summary.passes);
-  state.set("ended", impl.ended ? 1 : 0);
-  impl.log.save(state.scope("notes"));
-  State& ops = state.scope("ops");
-  std::vector<const State*> saved;
-  impl.for_each_state([&](const std::string& name, const auto& part) {
-    State& op = ops.scope(name);
-    part.save(op);
-    saved.push_back(&op);
-  });
+  out.clear();
+  out.set_text("graph", impl.own_fingerprint);
+  out.set("rows", impl.summary.rows);
+  out.set("batches", impl.summary.batches);
+  out.set("passes", impl.summary.passes);
+  out.set("ended", impl.ended ? 1 : 0);
+  impl.log.save(out.scope("notes"));
+  State& ops = out.scope("ops");
+  impl.for_each_state([&](const std::string& name, const auto& part) { part.save(ops.scope(name)); });
   for (const auto& stream : impl.graph.source_streams) {
-    if (stream->reads_compressed()) stream->save_places(ops.scope(stream->name()), saved);
+    if (!stream->reads_compressed()) continue;
+    std::vector<const State*> saved;
+    impl.for_each_state([&](const std::string& name, const auto&) { saved.push_back(&ops.scope(name)); });
+    stream->save_places(ops.scope(stream->name()), saved);
   }
-  return state;
 }
 
 void Pipeline::restore(const State& state) {
