@@ -102,10 +102,13 @@ CheckpointFolder& FolderCheckpoints::folder() {
   return *folder_;
 }
 
-// The copy of the tensors, and three times what is large in the state of the input: while the input collects it, in the
-// State, and in the bytes for the file.
-uint64_t FolderCheckpoints::memory_bound() const {
-  return state_.most_bytes() + 3 * args_.parts.delivery.graph().state_bound();
+// The copy of the tensors, and the State with its bytes for the file, which take up to three times as much while they
+// grow.
+uint64_t FolderCheckpoints::memory_bound() const { return state_.most_bytes() + 4 * state_.state_bound(); }
+
+void FolderCheckpoints::appends_to(const std::string& path) {
+  if (tried_) throw InternalError("appends_to() is called before resume(), which cuts the file");
+  appended_.add(path);
 }
 
 std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
