@@ -43,7 +43,8 @@ void ConfigArguments::check(const Command& c) {
 void ModelArguments::declare(Command& c) {
   c.heading("INPUT");
   c.text("--model", model, "FILE", "the model, as a training saved it, or a checkpoint");
-  c.flag("--best", best, "the model of the best validation in a checkpoint, instead of the one of its last step");
+  c.flag("--best", best,
+         "the model of the best validation before a checkpoint was written, instead of the one of its last step");
   c.texts("--data", data, "GLOB",
           "the files to read, a path or a pattern; may be repeated; FIELD=GLOB if each field has files of its own");
   c.texts("DATA", more_data_, "DATA", "more files to read, as a shell makes them of a pattern without quotes");

@@ -107,9 +107,7 @@ class ShuffleBatch final : public BatchBuffer {
 
   // Whether the rows have ended is not saved: in a restored graph they may go on.
   void save(State& state) const override {
-    std::vector<RowId> ids;
-    for (int64_t place = 0; place < present_; ++place) ids.push_back(pool_.id(place));
-    save_ids(state, kHeldRows, ids);
+    save_ids(state, kHeldRows, pool_.ids().first(static_cast<size_t>(present_)));
     state.set("hole", static_cast<uint64_t>(hole_));
     state.set("draws", draws_);
     state.set("dropped", dropped_);

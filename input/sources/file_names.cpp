@@ -79,6 +79,8 @@ Port FileNames::bind(const BindArgs& args) {
 }
 
 void FileNames::add(MatchedFile file) {
+  paths_ += file.path;
+  paths_ += '\0';
   auto entry = std::make_shared<FileEntry>();
   entry->size = file.size;
   if (file.is_stream) add_stream(*entry, file.path);
@@ -161,20 +163,16 @@ void FileNames::save(State& state) const {
     throw ConfigError(cat("the input's state cannot be saved: ", described_stream(stream_), " can be read only once"),
                       named_.place, "write it to a file first");
   }
-  std::string paths;
-  std::vector<uint64_t> sizes, firsts, lasts;
   const std::vector<FileDigest>& digests = all_digests();
+  state.set_text("files", paths_);
+  const std::span<uint64_t> sizes = state.list("sizes", entries_.size());
+  const std::span<uint64_t> firsts = state.list("first_blocks", entries_.size());
+  const std::span<uint64_t> lasts = state.list("last_blocks", entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
-    paths += entries_[i]->path;
-    paths += '\0';
-    sizes.push_back(entries_[i]->size);
-    firsts.push_back(digests[i].first);
-    lasts.push_back(digests[i].last);
+    sizes[i] = entries_[i]->size;
+    firsts[i] = digests[i].first;
+    lasts[i] = digests[i].last;
   }
-  state.set_text("files", std::move(paths));
-  state.set("sizes", std::move(sizes));
-  state.set("first_blocks", std::move(firsts));
-  state.set("last_blocks", std::move(lasts));
 }
 
 void FileNames::check(const State& state) const {

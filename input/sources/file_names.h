@@ -92,6 +92,7 @@ class MILLRACE_EXPORT FileNames : public NameSource {
   uint32_t source_ = 0;
   std::string stream_;                                     // the path of data that come once; empty: there are none
   std::vector<std::shared_ptr<const FileEntry>> entries_;  // as matched
+  std::string paths_;                                      // of all entries, as a state holds them
 
   FileSystem* files_ = nullptr;
 
