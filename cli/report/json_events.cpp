@@ -8,7 +8,7 @@ namespace millrace::cli {
 
 namespace {
 
-// Null for a training without checkpoints: one that has them writes at least the last one, or fails to.
+// Null for a training without checkpoints. A training with checkpoints writes at least the last one, or fails to.
 void add_checkpoints(JsonText& json, const CheckpointSummary& summary) {
   json.key("checkpoints");
   if (summary.written == 0 && summary.failed == 0 && summary.file.empty()) {

@@ -20,7 +20,7 @@ std::string result_text(const TrainResult& result, std::string_view input = {});
 // "left out: 8 rows (last partial batch), 2 bad rows"; or "left out: nothing".
 std::string left_out_text(const InputSummary& input);
 
-// What `trainer input` did.
+// The result of `trainer input`.
 struct InputResult {
   std::string reason;  // "end of data", "batches" or "stopped"
   InputSummary input;

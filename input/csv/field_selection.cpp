@@ -162,8 +162,8 @@ size_t count_columns(const std::vector<FieldRequest::Item>& items, const Spec& c
   return static_cast<size_t>(count);
 }
 
-// That the file is no text; where the records have one field, that another delimiter would cut them. Commas in numbers
-// may be decimal ones.
+// A hint that the file is not text or, if the records have one field, that another delimiter would cut them. Commas
+// between digits may be decimal commas, so only the header is searched for a comma.
 std::string one_column_hint(const CsvDialect& dialect) {
   if (std::string hint = encoding_hint(dialect.first_record); !hint.empty()) return hint;
   if (dialect.columns != 1) return {};

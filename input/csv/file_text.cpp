@@ -88,7 +88,7 @@ void FileText::fail(const Unit& unit) {
 }
 
 void FileText::extend() {
-  const uint64_t from = std::max(limit_, offset_);  // what was skipped is not held
+  const uint64_t from = std::max(limit_, offset_);  // bytes that were skipped are not held
   read(end_ + std::max(end_ > from ? end_ - from : 0, slack_), end_ + 1);
 }
 
@@ -140,7 +140,7 @@ void FileText::skip_to(uint64_t to) {
 
 // A record starts after a line end; one that starts at the limit is the next range's.
 void FileText::skip_to_record() {
-  const uint64_t last = limit_ - 1;  // a line end here belongs to no record of this range
+  const uint64_t last = limit_ - 1;  // after a line end here, the next range begins
   for (;;) {
     const size_t look = static_cast<size_t>(std::min<uint64_t>(size_, last > offset_ ? last - offset_ : 0));
     const size_t found = bytes().substr(0, look).find('\n');

@@ -110,7 +110,7 @@ bool GivenValues::is_missing(std::string_view text, const Field& field) {
   return text.empty() || std::ranges::find(field.missing, text) != field.missing.end();
 }
 
-// False if a text is missing, and there is no default. `spare` is memory.
+// Returns false if a text is missing, and there is no default. `spare` is memory for the old texts.
 bool GivenValues::give_texts(const Field& field, Varying& texts, Varying& spare) {
   bool whole = true;
   for (size_t i = 0; i < texts.texts(); ++i) whole = whole && !is_missing(texts.text(i), field);

@@ -1,4 +1,4 @@
-// GivenValues: a transform for rows that a program gives in place of rows from CSV text. What is missing in them
+// GivenValues: a transform for rows that a program gives in place of rows from CSV text. A missing value in them
 // becomes what decode_csv makes of a missing value: the default of its field. Dates and times come as the texts that
 // they are in CSV text, and become numbers.
 //

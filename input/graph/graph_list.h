@@ -53,8 +53,8 @@ std::vector<std::string> listed_fields(const Spec& fields);
 // The paths and patterns in the value of a key whose use is OptionUse::files.
 std::vector<std::string> listed_files(const Spec& files);
 
-// A hint which kinds lead from one port to another: `before`, then the fewest kinds that lead there, in order, then
-// `after`. Empty: no kinds lead there. Each kind says itself where it leads (Registry::Entry::leads).
+// A hint that names kinds which lead from one port to another: `before`, then the fewest such kinds, in order, then
+// `after`. Empty if no kinds lead there. Each kind declares where it leads (Registry::Entry::leads).
 std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
                        std::string_view after);
 

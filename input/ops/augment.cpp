@@ -184,7 +184,7 @@ class Augment final : public Transform {
     size_t field;
     int64_t channels;
     DType dtype;         // of the values before
-    uint64_t noise = 0;  // the first of its blocks
+    uint64_t noise = 0;  // the first of its Philox blocks
   };
   struct Size {
     int64_t height = 0, width = 0;
@@ -317,7 +317,7 @@ class Augment final : public Transform {
   uint64_t seed_ = 0, stream_ = 0;
   SharedRowSpec spec_;  // for chunks whose rows are changed
   std::vector<Image> images_;
-  std::vector<size_t> changed_;  // their fields
+  std::vector<size_t> changed_;  // the fields of images_
   bool widens_ = false;          // one of them is uint8 before
   Size size_, new_size_, shift_;
 };

@@ -234,7 +234,7 @@ class CsvReader final : public FileSource {
     // A record has at least one byte for each field: its delimiter or the line end. A blank line is not a record.
     const auto shortest = static_cast<uint64_t>(std::max<int64_t>(dialect_.columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    // The text grows by doubling, and never beyond its file. A task has the part of a stream and its own copy.
+    // The text grows by doubling, and never beyond its file. For a stream, a task holds a part and its own copy of it.
     uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
     if (has_streams()) text *= 2;
     uint64_t range = range_bytes();
@@ -273,7 +273,7 @@ class CsvReader final : public FileSource {
                     left ? cat("the file ", foreign->what, ": leave out compression: none") : foreign->hint());
   }
 
-  // Takes the header, or the number of columns, from a file; false where it has none.
+  // Takes the header, or the number of columns, from a file; false if the file has none.
   bool learn_from(const std::shared_ptr<const FileEntry>& file) {
     FileText text;
     text.start(open_file(*file).file, start_of(file), is_compressed(*file));

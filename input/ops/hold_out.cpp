@@ -38,8 +38,8 @@ uint64_t hash_value(uint64_t hash, T value) {
   return hash_value(hash, {bytes, sizeof bits});
 }
 
-// Where a row stands in its file decides: what the folder is called, how many files there are, and what else the graph
-// does changes nothing. Or the values of a field decide, whatever row they are in, and whatever file.
+// Only the row's place in its file and the file's name decide. The folder, the number of files and the rest of the
+// graph change nothing. With `group`, only the values of that field decide.
 class HoldOut final : public Transform {
  public:
   struct Options {
@@ -117,7 +117,7 @@ class HoldOut final : public Transform {
   Side side_ = Side::trained;
   std::string name_;
   std::optional<size_t> group_;                 // the field that decides
-  std::vector<std::vector<uint64_t>> streams_;  // by source and file: the stream of its numbers
+  std::vector<std::vector<uint64_t>> streams_;  // by source and file: the stream of the file's random numbers
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-// Computed in double and rounded once, so that a wide mean loses nothing.
+// Computes in double and rounds once, so that no digits of the mean are lost.
 template <class From, class To>
 void normalize_row(const From* from, To* to, const double* mean, const double* deviation, int64_t columns) {
   for (int64_t i = 0; i < columns; ++i) {

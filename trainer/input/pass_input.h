@@ -4,7 +4,7 @@
 //   const PassInput pass = pass_input({.input = config.input, .registry = catalog.ops});
 //   InputGraph graph = pass.build(catalog.ops, config.seed);
 //
-// What happens to an op follows from what it is and from what it says of its options (OptionReader::in_pass()):
+// An op is treated according to its type, and to what it declares about its options (OptionReader::in_pass()):
 // - sources read one epoch, unshuffled and not sharded; a bad row is an error, unless the training's own rule is wanted
 //   (PassArgs::own_bad_rows), and nothing is random;
 // - buffers of rows (a window, repeat, ...) are left out; those that pick rows by number (take, skip) stay, unless

@@ -41,9 +41,8 @@ PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& reg
 // The history of the label and what `keys` say, for SavedConfigArgs::heeded.
 Spec heeded_of(const Config& config, const FieldHistory& label, const std::vector<std::string_view>& keys);
 
-// What the label's values were before the ops of the list `input` changed them. The ops of the list are asked for it
-// (Op::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is
-// wrong with the list itself.
+// How the ops of the list `input` changed the label's values. The ops of the list tell it (Op::undo), from the last to
+// the first. Nothing is opened or bound. Throws ConfigError for what is wrong with the list itself.
 FieldHistory label_history(const Config& config, const Spec& input, const OpRegistry& registry);
 
 // Bytes that a batch takes in `blocks` row blocks and on its way through the model, without the layers' own memory.
