@@ -10,7 +10,9 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/trainer/files/yaml.h"
+#include "tests/input/formats.h"
 #include "tests/support/renamed.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -83,6 +85,22 @@ TEST(Speed, NamesTheOpThatTakesTheTime) {
       speed_of("[synthetic: {features: 512}, slow: {ms: 4}, batch: {batch_size: 256, threads: 2}]", "");
   EXPECT_EQ(report.bottleneck, Bottleneck::input);
   EXPECT_EQ(report.diagnosis.op, "slow");
+}
+
+TEST(Speed, MeasuresFilesOfEverySort) {
+  const TempFolder folder;
+  const testing_support::FormatTable table(testing_support::FormatRows(true));
+  for (const testing_support::Format& format : table.formats) {
+    // Others differ from these in what a task does with a chunk.
+    if (format.name != "members" && format.name != "npz" && format.name != "records" && !format.is_pictures()) continue;
+    format.put(folder);
+    const Spec config = parse_yaml(testing_support::training_on(format, folder.path() + '/'), "test.yaml");
+    const SpeedReport report =
+        measure_speed(config, Catalog::builtin(), {.rounds = 1, .window_seconds = 0.01, .warm_up = 1}).value();
+    EXPECT_GT(report.input_rows_per_second, 0) << format.name;
+    EXPECT_GT(report.together.median, 0) << format.name;
+    EXPECT_FALSE(report.op.empty()) << format.name;
+  }
 }
 
 TEST(Speed, SaysWhenThereIsTooLittle) {
