@@ -47,9 +47,8 @@ class MILLRACE_EXPORT Transform : public Op {
   // no such fields.
   virtual std::optional<Spec> texts_of(Spec /*columns*/) const { return {}; }
   // A transform for rows that a program gives in place of rows that this op makes from text: it does to their values
-  // what this op does to values in text. Null: nothing. `rows` are what this op makes; the function changes fields that
-  // a program gives in another form, such as dates, which it gives as texts. Needs no bind().
-  virtual std::unique_ptr<Transform> for_given_rows(RowSpec& /*rows*/) const { return nullptr; }
+  // what this op does to values in text. Null: nothing. Needs no bind().
+  virtual std::unique_ptr<Transform> for_given_rows() const { return nullptr; }
   // Upper bound of the bytes of a note that apply() attaches to a record, not counting errors; 0 if it attaches none.
   virtual uint64_t note_bytes() const { return 0; }
 };

@@ -1,6 +1,5 @@
 // GivenValues: a transform for rows that a program gives in place of rows from CSV text. A missing value in them
-// becomes what decode_csv makes of a missing value: the default of its field. Dates and times come as the texts that
-// they are in CSV text, and become numbers.
+// becomes what decode_csv makes of a missing value: the default of its field. Dates and times are given as seconds.
 //
 // These are missing values: a text that is empty or that means a missing value in CSV text; in a field of numbers with
 // a default, NaN and a number that such a text writes. A missing text without a default is an error. Ragged fields stay
@@ -9,9 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "millrace/input/csv/field_selection.h"
@@ -23,9 +20,6 @@ namespace millrace {
 class GivenValues final : public Transform {
  public:
   GivenValues(std::vector<FieldRequest> requests, ValueRules rules);
-
-  // Changes the fields of dates and times to texts.
-  static void take_times_as_texts(const std::vector<FieldRequest>& requests, RowSpec& rows);
 
   Port bind(const BindArgs& args) override;
   void apply(Chunk& chunk) const override;
@@ -39,20 +33,13 @@ class GivenValues final : public Transform {
     std::vector<std::byte> numbers = {};    // what these texts write, if they do, in the type of the field
   };
 
-  static bool is_missing(std::string_view text, const Field& field);
   static bool give_texts(const Field& field, Varying& texts, Varying& spare);
   template <class T>
   static void give_numbers(const Field& field, T* values);
-  // Null, or why a text is no time.
-  template <class T>
-  static std::exception_ptr give_times(const Field& field, const Varying& texts, T* values);
 
   const std::vector<FieldRequest> requests_;
   const ValueRules rules_;
   std::vector<Field> fields_;
-  std::vector<Field> times_;
-  std::vector<size_t> time_indices_;
-  SharedRowSpec spec_;  // with numbers in place of times
 };
 
 }  // namespace millrace

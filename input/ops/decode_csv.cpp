@@ -116,11 +116,10 @@ class DecodeCsv final : public DecodingTransform {
     chunk.lines = cutter.lines();
   }
 
-  std::unique_ptr<Transform> for_given_rows(RowSpec& rows) const override {
+  std::unique_ptr<Transform> for_given_rows() const override {
     const bool needed = std::ranges::any_of(requests_, [](const FieldRequest& request) {
-      return request.field.spec.text || request.field.time || !request.default_value.is_null();
+      return request.field.spec.text || !request.default_value.is_null();
     });
-    GivenValues::take_times_as_texts(requests_, rows);
     return needed ? std::make_unique<GivenValues>(requests_, rules_) : nullptr;
   }
 

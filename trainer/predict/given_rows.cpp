@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -70,22 +69,20 @@ Spec op_of_given_rows(const Spec& place) {
   return Spec::map(place.place()).set(kGivenRows, std::move(options));
 }
 
-// The op that does to the program's rows what the op at `item`, which they do not go through, does to text; no value if
-// there is none. Changes `rows` to what the program gives.
-std::optional<OpRegistry::Entry> given_values_op(const Spec& item, const OpRegistry& registry, RowSpec& rows) {
-  const auto make = [registry, kind = read_op(item, registry).kind, item](const Spec& options, Spec* resolved,
-                                                                          RowSpec& given) -> std::unique_ptr<Op> {
-    const std::unique_ptr<Op> op = registry.make({kind, options}, item, resolved);
+// Appends what the op at `item`, which the program's rows do not go through, does for such rows.
+void append_given_values(const Spec& item, OpRegistry& registry, Spec& list) {
+  KindAndOptions decoder = read_op(item, registry);
+  const auto make = [known = registry, kind = decoder.kind, item](const Spec& options,
+                                                                  Spec* resolved) -> std::unique_ptr<Op> {
+    const std::unique_ptr<Op> op = known.make({kind, options}, item, resolved);
     const auto* transform = dynamic_cast<const Transform*>(op.get());
-    return transform != nullptr ? attributed(*op, [&] { return transform->for_given_rows(given); }) : nullptr;
+    return transform != nullptr ? attributed(*op, [&] { return transform->for_given_rows(); }) : nullptr;
   };
-  if (make(read_op(item, registry).options, nullptr, rows) == nullptr) return {};
-  return OpRegistry::Entry{.doc = "gives the program's rows what text would have got",
-                           .describe = describe_options<NoOptions>,
-                           .make = [make, rows](const Spec& options, Spec* resolved) {
-                             RowSpec given = rows;
-                             return make(options, resolved, given);
-                           }};
+  if (make(decoder.options, nullptr) == nullptr) return;
+  registry.add(kGivenValues, {.doc = "gives the program's rows what text would have got",
+                              .describe = describe_options<NoOptions>,
+                              .make = make});
+  list.append(Spec::map(item.place()).set(kGivenValues, std::move(decoder.options)));
 }
 
 Spec without_from(Spec item) {
@@ -144,18 +141,11 @@ GivenRows given_rows(const ModelFile& file, const Config& config, const Catalog&
     return std::find(pass.fields.begin(), pass.fields.end(), field.name) == pass.fields.end();
   });
   registry = with_given_rows(catalog, rows);
-  size_t begin = 0;
-  while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
   Spec transforms = Spec::list(list.place());
   transforms.append(op_of_given_rows(list));
-  if (begin > 0) {
-    const Spec& decoder = pass.list.items()[begin - 1];
-    if (auto values = given_values_op(decoder, registry, rows)) {
-      registry = with_given_rows(catalog, rows);
-      registry.add(kGivenValues, *std::move(values));
-      transforms.append(Spec::map(decoder.place()).set(kGivenValues, read_op(decoder, registry).options));
-    }
-  }
+  size_t begin = 0;
+  while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
+  if (begin > 0) append_given_values(pass.list.items()[begin - 1], registry, transforms);
   // Each reads from the one before it now.
   for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
   return {std::move(transforms), std::move(registry)};

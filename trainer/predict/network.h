@@ -5,8 +5,8 @@
 //   const std::vector<float> output = network.predict(row);       // a row of features, or several one after another
 //
 // A Network is given rows as they come out of the file reader, before the transforms of the configuration's input list
-// (vocabulary, normalize, ..): the Network applies these, as the training did. Dates and times are texts, as in the
-// file. Labels are not needed. A row may lack values, as text may: an empty text and, in a field of numbers with a
+// (vocabulary, normalize, ..): the Network applies these, as the training did. Dates and times are seconds since 1970,
+// UTC. Labels are not needed. A row may lack values, as text may: an empty text and, in a field of numbers with a
 // `default`, NaN become the default of the field.
 //
 // All its const members may be called from any thread, at the same time. Calls that run at the same time have memory
