@@ -20,22 +20,21 @@ void TimeFacts::add(std::string_view text) {
     Moment moment;
     if (!forms_[i].format->parse(text, moment)) continue;
     if (i != left) forms_[left] = std::move(forms_[i]);
-    add(moment, count_ == 1, forms_[left++]);
+    add(moment.seconds, count_ == 1, forms_[left++]);
   }
   forms_.resize(left);
 }
 
-void TimeFacts::add(const Moment& moment, bool is_first, Form& to) {
+void TimeFacts::add(int64_t seconds, bool is_first, Form& to) {
   FoundField::Times& times = to.times;
-  if (is_first) to.first = moment.seconds;
-  const int64_t days = floor_divide(moment.seconds, kSecondsOfDay), first_days = floor_divide(to.first, kSecondsOfDay);
-  const Date date = date_of(days), first = date_of(first_days);
-  times.first_year = is_first ? date.year : std::min(times.first_year, date.year);
-  times.last_year = is_first ? date.year : std::max(times.last_year, date.year);
-  times.yeardays = times.yeardays || day_of_year(date) != day_of_year(first);
-  times.weekdays = times.weekdays || weekday_of(days) != weekday_of(first_days);
-  times.clock = times.clock || moment.seconds - to.first != (days - first_days) * kSecondsOfDay;
-  to.sum += static_cast<double>(moment.seconds - to.first);
+  if (is_first) to.first = seconds;
+  const CalendarTime time(seconds), first(to.first);
+  times.first_year = is_first ? time.year : std::min<int64_t>(times.first_year, time.year);
+  times.last_year = is_first ? time.year : std::max<int64_t>(times.last_year, time.year);
+  times.yeardays = times.yeardays || time.yearday != first.yearday;
+  times.weekdays = times.weekdays || time.weekday != first.weekday;
+  times.clock = times.clock || time.second != first.second;
+  to.sum += static_cast<double>(seconds - to.first);
 }
 
 bool TimeFacts::ambiguous() const {
@@ -46,11 +45,10 @@ bool TimeFacts::ambiguous() const {
 std::string TimeFacts::mean_text() const {
   const Form& best = forms_.front();
   const int64_t mean = best.first + static_cast<int64_t>(std::floor(best.sum / static_cast<double>(count_)));
-  const int64_t days = floor_divide(mean, kSecondsOfDay);
-  const Date date = date_of(days);
+  const CalendarTime time(mean);
   // The form may have no seconds, no time of day, or no day.
-  for (const int64_t seconds : {mean, mean - (mean - days * kSecondsOfDay) % 60, days * kSecondsOfDay,
-                                days_since_1970({.year = date.year, .month = date.month}) * kSecondsOfDay}) {
+  for (const int64_t seconds : {mean, mean - time.second % 60, time.days * kSecondsOfDay,
+                                days_since_1970(time.year, time.month) * kSecondsOfDay}) {
     if (std::string text = best.format->write(static_cast<double>(seconds)); !text.empty()) return text;
   }
   return {};

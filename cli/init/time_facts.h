@@ -33,7 +33,7 @@ class TimeFacts {
   std::string mean_text() const;
 
  private:
-  static void add(const Moment& moment, bool is_first, Form& to);
+  static void add(int64_t seconds, bool is_first, Form& to);
 
   uint64_t count_ = 0;
   std::vector<Form> forms_;

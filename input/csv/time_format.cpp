@@ -34,8 +34,7 @@ struct TimeParts {
     return 60 * hours + minute - offset();
   }
   Moment moment() const {
-    const int64_t first = days_since_1970({year, yearday < 0 ? month : 1, yearday < 0 ? day : 1});
-    const int64_t days = first + (yearday < 0 ? 0 : yearday - 1);
+    const int64_t days = yearday < 0 ? days_since_1970(year, month, day) : days_since_1970(year) + yearday - 1;
     return {days * kSecondsOfDay + int64_t{60} * time_of_day() + second, nanoseconds};
   }
 };
@@ -113,7 +112,7 @@ bool read_iso(TimeText text, TimeFormat::Kind kind, TimeParts& out) {
     return false;
   }
   if (text.take(":")) {
-    if (!text.number(2, 2, out.second) || (text.take(".") && !text.fraction(out.nanoseconds))) return false;
+    if (!text.number(2, 2, out.second) || (text.take(".,") && !text.fraction(out.nanoseconds))) return false;
   }
   if (text.ended()) return true;
   text.take(" ");
@@ -147,12 +146,12 @@ bool read_part(char letter, TimeText& text, TimeParts& out) {
   }
 }
 
-// A blank stands for one or more.
+// Blanks stand for one or more; at the ends they do not count.
 bool read_letters(TimeText text, std::string_view letters, TimeParts& out) {
   for (size_t i = 0; i < letters.size(); ++i) {
     const char c = letters[i];
     const bool good = c == '%'   ? read_part(letters[++i], text, out)
-                      : c == ' ' ? text.blanks()
+                      : c == ' ' ? text.blanks() || i == 0 || letters[i - 1] == ' ' || text.ended()
                                  : text.take(letters.substr(i, 1));
     if (!good) return false;
   }
@@ -164,40 +163,21 @@ bool read(std::string_view text, const TimeFormat& format, TimeParts& out) {
                                   : read_letters(TimeText(text), format.letters(), out);
 }
 
-// Which part says what no calendar and no clock has. A leap second is the last second of a day, UTC; it counts as the
-// first of the next day.
-enum class TimeFault : uint8_t { none, year, month, day, yearday, hour, minute, second, offset };
-
-TimeFault fault_in(const TimeParts& parts) {
-  if (parts.year < 1) return TimeFault::year;
-  if (parts.month < 1 || parts.month > 12) return TimeFault::month;
-  if (parts.day < 1 || parts.day > days_of_month(parts.year, parts.month)) return TimeFault::day;
-  if (parts.yearday == 0 || parts.yearday > days_of_year(parts.year)) return TimeFault::yearday;
+// The part that no calendar or no clock has; empty if there is none. A leap second is the last second of a day, UTC; it
+// counts as the first of the next day.
+std::string_view fault_in(const TimeParts& parts) {
+  if (parts.year < 1) return "year";
+  if (parts.month < 1 || parts.month > 12) return "month";
+  const bool has_day = parts.yearday < 0 ? date_of(parts.year, parts.month, parts.day).ok()
+                                         : parts.yearday > 0 && parts.yearday <= days_of_year(parts.year);
+  if (!has_day) return "day";
   const bool half = parts.afternoon >= 0;
-  if (parts.hour > (half ? 12 : 23) || (half && parts.hour < 1)) return TimeFault::hour;
-  if (parts.minute > 59) return TimeFault::minute;
-  if (parts.offset_hours > 23 || parts.offset_minutes > 59) return TimeFault::offset;
+  if (parts.hour > (half ? 12 : 23) || (half && parts.hour < 1)) return "hour";
+  if (parts.minute > 59) return "minute";
+  if (parts.offset_hours > 23 || parts.offset_minutes > 59) return "offset from UTC";
   constexpr int kDay = 24 * 60;
   const bool leap = parts.second == 60 && (parts.time_of_day() + kDay) % kDay == kDay - 1;
-  return parts.second > 59 && !leap ? TimeFault::second : TimeFault::none;
-}
-
-std::string text_of(TimeFault fault, const TimeParts& parts) {
-  switch (fault) {
-    case TimeFault::none: break;
-    case TimeFault::year: return "years go from 0001 to 9999";
-    case TimeFault::month: return cat(parts.month, " is no month");
-    case TimeFault::day: return cat(parts.day, " is no day of ", kMonths[parts.month - 1], ' ', parts.year);
-    case TimeFault::yearday: return cat(parts.yearday, " is no day of the year ", parts.year);
-    case TimeFault::hour:
-      return cat(parts.hour, parts.afternoon < 0 ? " is no hour: they go from 0 to 23"
-                                                 : " is no hour with AM or PM: they go from 1 to 12");
-    case TimeFault::minute: return cat(parts.minute, " is no minute");
-    case TimeFault::second:
-      return cat(parts.second, parts.second == 60 ? " is a second only at 23:59:60 UTC" : " is no second");
-    case TimeFault::offset: return "an offset from UTC has up to 23 hours and 59 minutes";
-  }
-  return {};
+  return parts.second > 59 && !leap ? "second" : "";
 }
 
 // Throws for letters that do not say which day it is.
@@ -218,9 +198,7 @@ void check_letters(TimeFormat::Kind kind, std::string_view letters) {
     const size_t first = seen.find_first_of(alike);
     const size_t next = first == seen.npos ? first : seen.find_first_of(alike, first + 1);
     if (next == seen.npos) continue;
-    throw ConfigError(seen[first] == seen[next]
-                          ? cat("the format has %", seen[first], " twice")
-                          : cat("the format has %", seen[first], " and %", seen[next], ", which say the same"));
+    throw ConfigError(cat("the format has %", seen[first], " and %", seen[next], ", which say the same"));
   }
   if (kind == TimeFormat::Kind::date && has("HIpMSfz")) {
     throw ConfigError("a date has no time of day, but the format has", {}, "set type: timestamp");
@@ -228,14 +206,6 @@ void check_letters(TimeFormat::Kind kind, std::string_view letters) {
   if (!has("Yy")) throw ConfigError("the format has no year", {}, "%Y is a year of four digits, %y of two");
   if (has("d") && !has("mbB")) throw ConfigError("the format has a day without its month, %m, %b or %B");
   if (has("I") != has("p")) throw ConfigError("%I, hours from 1 to 12, and %p, AM or PM, need each other");
-}
-
-// The letters with day and month in each other's place, if they have both.
-std::string with_day_and_month_swapped(std::string letters) {
-  const size_t day = letters.find("%d"), month = letters.find("%m");
-  const bool both = day != letters.npos && month != letters.npos && letters.find("%%") == letters.npos;
-  if (both) std::swap(letters[day + 1], letters[month + 1]);
-  return letters;
 }
 
 std::string options_of(const TimeFormat& format) {
@@ -266,22 +236,22 @@ std::string digits(int64_t value, size_t width) {
 }
 
 std::string part_text(char letter, const Moment& moment) {
-  const int64_t days = floor_divide(moment.seconds, kSecondsOfDay), second = moment.seconds - days * kSecondsOfDay;
-  const Date date = date_of(days);
-  const std::string month(kMonths[date.month - 1]);
+  const CalendarTime time(moment.seconds);
+  const int hour = time.second / 3600;
+  const std::string month(kMonths[time.month - 1]);
   switch (letter) {
-    case 'Y': return digits(date.year, 4);
-    case 'y': return digits(date.year % 100, 2);
-    case 'm': return digits(date.month, 2);
+    case 'Y': return digits(time.year, 4);
+    case 'y': return digits(time.year % 100, 2);
+    case 'm': return digits(time.month, 2);
     case 'b': return month.substr(0, 3);
     case 'B': return month;
-    case 'd': return digits(date.day, 2);
-    case 'j': return digits(day_of_year(date), 3);
-    case 'H': return digits(second / 3600, 2);
-    case 'I': return digits((second / 3600 + 11) % 12 + 1, 2);
-    case 'p': return second < kSecondsOfDay / 2 ? "AM" : "PM";
-    case 'M': return digits(second / 60 % 60, 2);
-    case 'S': return digits(second % 60, 2);
+    case 'd': return digits(time.day, 2);
+    case 'j': return digits(time.yearday, 3);
+    case 'H': return digits(hour, 2);
+    case 'I': return digits((hour + 11) % 12 + 1, 2);
+    case 'p': return hour < 12 ? "AM" : "PM";
+    case 'M': return digits(time.second / 60 % 60, 2);
+    case 'S': return digits(time.second % 60, 2);
     case 'z': return "+0000";
     case 'f': {
       const std::string all = digits(moment.nanoseconds, 9);
@@ -302,12 +272,10 @@ std::string written(std::string_view letters, const Moment& moment) {
 // The moment of the fewest digits that is so many seconds as a double.
 Moment moment_of(double seconds) {
   const double whole = std::floor(seconds);
-  const auto nanoseconds = std::min(static_cast<int32_t>((seconds - whole) * kNanoseconds + 0.5), kNanoseconds - 1);
   Moment out{static_cast<int64_t>(whole), 0};
-  for (int32_t unit = kNanoseconds; unit > 0; unit /= 10) {
-    const int64_t units = (int64_t{nanoseconds} + unit / 2) / unit;
-    out.nanoseconds = static_cast<int32_t>(std::min<int64_t>(units * unit, kNanoseconds - 1));
-    if (out.as<double>() == seconds) break;
+  for (int unit = kNanoseconds; unit > 0 && out.as<double>() != seconds; unit /= 10) {
+    const int units = kNanoseconds / unit;
+    out.nanoseconds = static_cast<int32_t>(std::lround((seconds - whole) * units)) * unit;
   }
   return out;
 }
@@ -326,28 +294,22 @@ std::string TimeFormat::name() const {
 
 bool TimeFormat::parse(std::string_view text, Moment& out) const {
   TimeParts parts;
-  if (!read(text, *this, parts) || fault_in(parts) != TimeFault::none) return false;
+  if (!read(text, *this, parts) || !fault_in(parts).empty()) return false;
   out = parts.moment();
   return true;
 }
 
 std::string TimeFormat::hint(std::string_view text) const {
-  TimeParts parts;
-  if (read(text, *this, parts)) {
-    std::string out = text_of(fault_in(parts), parts);
-    const TimeFormat swapped(kind_, with_day_and_month_swapped(letters_));
-    Moment ignored;
-    if (letters_.empty() || !swapped.parse(text, ignored)) return out;
-    return cat(out, "; format: ", quote(swapped.letters()), " reads ", swapped.day_first() ? "day" : "month", " first");
-  }
   if (std::string other = other_format_hint(text); !other.empty()) return other;
+  TimeParts parts;
+  if (read(text, *this, parts)) return cat("there is no such ", fault_in(parts));
   const bool has_digits = text.find_first_of("0123456789") != text.npos;
   return has_digits && is_number(text) ? "for seconds since 1970, set type: float64 or int64" : std::string();
 }
 
 std::string TimeFormat::write(double seconds) const {
-  constexpr auto kFirst = static_cast<double>(days_since_1970({.year = 1}) * kSecondsOfDay);
-  constexpr auto kEnd = static_cast<double>(days_since_1970({.year = 10000}) * kSecondsOfDay);
+  constexpr auto kFirst = static_cast<double>(days_since_1970(1) * kSecondsOfDay);
+  constexpr auto kEnd = static_cast<double>(days_since_1970(10000) * kSecondsOfDay);
   if (!(seconds >= kFirst && seconds < kEnd)) return {};
   const Moment moment = moment_of(seconds);
   const std::string_view iso = kind_ == Kind::date ? kIsoDate : moment.nanoseconds == 0 ? kIsoTime : kIsoFraction;

@@ -18,38 +18,30 @@ namespace millrace {
 
 namespace {
 
-struct CalendarTime {
-  explicit CalendarTime(int64_t seconds)
-      : days(floor_divide(seconds, kSecondsOfDay)), second(seconds - days * kSecondsOfDay), date(date_of(days)) {}
-
-  int64_t days, second;  // since 1970, of the day
-  Date date;
-};
-
 // The share of the circle is a quotient of whole numbers, and math::sine_cosine() gives the same bits on every machine.
-math::SineCosine circle(int64_t step, int64_t steps) {
+math::SineCosine circle(int step, int64_t steps) {
   return math::sine_cosine(static_cast<double>(step) / static_cast<double>(steps));
 }
-math::SineCosine year_circle(const Date& date) { return circle(day_of_year(date) - 1, days_of_year(date.year)); }
+math::SineCosine year_circle(const CalendarTime& time) { return circle(time.yearday - 1, days_of_year(time.year)); }
 
 struct CalendarPart {
   std::string_view name;
   double (*of)(const CalendarTime& time);
 };
 constexpr CalendarPart kCalendarParts[] = {
-    {"year", [](const CalendarTime& time) { return static_cast<double>(time.date.year); }},
-    {"month", [](const CalendarTime& time) -> double { return time.date.month; }},
-    {"day", [](const CalendarTime& time) -> double { return time.date.day; }},
-    {"yearday", [](const CalendarTime& time) -> double { return day_of_year(time.date); }},
-    {"weekday", [](const CalendarTime& time) -> double { return weekday_of(time.days); }},
-    {"hour", [](const CalendarTime& time) { return static_cast<double>(time.second / 3600); }},
-    {"minute", [](const CalendarTime& time) { return static_cast<double>(time.second / 60 % 60); }},
-    {"month_sin", [](const CalendarTime& time) { return circle(time.date.month - 1, 12).sine; }},
-    {"month_cos", [](const CalendarTime& time) { return circle(time.date.month - 1, 12).cosine; }},
-    {"yearday_sin", [](const CalendarTime& time) { return year_circle(time.date).sine; }},
-    {"yearday_cos", [](const CalendarTime& time) { return year_circle(time.date).cosine; }},
-    {"weekday_sin", [](const CalendarTime& time) { return circle(weekday_of(time.days), 7).sine; }},
-    {"weekday_cos", [](const CalendarTime& time) { return circle(weekday_of(time.days), 7).cosine; }},
+    {"year", [](const CalendarTime& time) -> double { return time.year; }},
+    {"month", [](const CalendarTime& time) -> double { return time.month; }},
+    {"day", [](const CalendarTime& time) -> double { return time.day; }},
+    {"yearday", [](const CalendarTime& time) -> double { return time.yearday; }},
+    {"weekday", [](const CalendarTime& time) -> double { return time.weekday; }},
+    {"hour", [](const CalendarTime& time) -> double { return time.second / 3600; }},
+    {"minute", [](const CalendarTime& time) -> double { return time.second / 60 % 60; }},
+    {"month_sin", [](const CalendarTime& time) { return circle(time.month - 1, 12).sine; }},
+    {"month_cos", [](const CalendarTime& time) { return circle(time.month - 1, 12).cosine; }},
+    {"yearday_sin", [](const CalendarTime& time) { return year_circle(time).sine; }},
+    {"yearday_cos", [](const CalendarTime& time) { return year_circle(time).cosine; }},
+    {"weekday_sin", [](const CalendarTime& time) { return circle(time.weekday, 7).sine; }},
+    {"weekday_cos", [](const CalendarTime& time) { return circle(time.weekday, 7).cosine; }},
     {"hour_sin", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).sine; }},
     {"hour_cos", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).cosine; }},
 };
@@ -71,9 +63,10 @@ struct OptionType<const CalendarPart*> {
 
 namespace {
 
-// Whole seconds from the year 0 to the year 10000: what texts of the years 1 to 9999 say, whatever their offset is.
-constexpr int64_t kFirstSecond = days_since_1970({.year = 0}) * kSecondsOfDay;
-constexpr int64_t kEndSecond = days_since_1970({.year = 10001}) * kSecondsOfDay;
+// Seconds from the year 0 to the year 10000: what texts of the years 1 to 9999 say, whatever their offset is.
+constexpr auto kFirstSecond = static_cast<double>(days_since_1970(0) * kSecondsOfDay);
+constexpr auto kEndSecond = static_cast<double>(days_since_1970(10001) * kSecondsOfDay);
+bool is_in_calendar(double seconds) { return seconds >= kFirstSecond && seconds < kEndSecond; }
 
 class Calendar final : public Transform {
  public:
@@ -148,10 +141,10 @@ class Calendar final : public Transform {
     for (int64_t row = 0; row < chunk.rows.size(); ++row) {
       float* values = chunk.rows.row<float>(to_, row);
       for (int64_t column = 0; column < columns_; ++column) {
-        const std::optional<int64_t> seconds = whole ? in_range(chunk.rows.row<int64_t>(from_, row)[column])
-                                                     : in_range(chunk.rows.row<double>(from_, row)[column]);
-        if (!seconds) return refuse(chunk, row, column);
-        const CalendarTime time(*seconds);
+        const double seconds = whole ? static_cast<double>(chunk.rows.row<int64_t>(from_, row)[column])
+                                     : chunk.rows.row<double>(from_, row)[column];
+        if (!is_in_calendar(seconds)) return refuse(chunk, row, seconds);
+        const CalendarTime time(static_cast<int64_t>(std::floor(seconds)));
         // A sum with 0 is never -0.
         for (const CalendarPart* part : options_.features) *values++ = static_cast<float>(part->of(time) + 0.0);
       }
@@ -163,26 +156,16 @@ class Calendar final : public Transform {
   }
 
  private:
-  // Whole seconds, rounded down; nothing for what no calendar has.
-  static std::optional<int64_t> in_range(int64_t seconds) {
-    return seconds >= kFirstSecond && seconds < kEndSecond ? std::optional(seconds) : std::nullopt;
-  }
-  static std::optional<int64_t> in_range(double seconds) {
-    const bool some = seconds >= static_cast<double>(kFirstSecond) && seconds < static_cast<double>(kEndSecond);
-    return some ? std::optional(static_cast<int64_t>(std::floor(seconds))) : std::nullopt;
-  }
-
-  void refuse(Chunk& chunk, int64_t row, int64_t column) const {
-    const bool whole = spec_->fields[from_].dtype == DType::i64;
-    const double value = whole ? static_cast<double>(chunk.rows.row<int64_t>(from_, row)[column])
-                               : chunk.rows.row<double>(from_, row)[column];
+  void refuse(Chunk& chunk, int64_t row, double seconds) const {
     std::string hint;
-    if (std::isnan(value)) hint = cat("give ", options_.field, " a default, or leave such rows out with a filter");
-    if (in_range(value / 1000))
+    if (std::isnan(seconds)) hint = cat("give ", options_.field, " a default, or leave such rows out with a filter");
+    if (is_in_calendar(seconds / 1000)) {
       hint = cat("if these are milliseconds, put map: {field: ", options_.field, ", scale: 0.001} before");
-    chunk.fail(row, std::make_exception_ptr(DataError(cat("the field ", options_.field, " holds ", value,
-                                                          ", expected seconds since 1970 of the years 0 to 10000"),
-                                                      {}, hint)));
+    }
+    const DataError error(
+        cat("the field ", options_.field, " holds ", seconds, ", expected seconds since 1970 of the years 0 to 10000"),
+        {}, hint);
+    chunk.fail(row, std::make_exception_ptr(error));
   }
 
   const Options options_;

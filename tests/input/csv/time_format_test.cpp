@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "millrace/core/dates.h"
 #include "millrace/core/text.h"
 #include "tests/input/op_testing.h"
 
@@ -115,26 +114,11 @@ TEST(TimeFormat, ReadsIsoTimestamps) {
   EXPECT_EQ(parsed(kTimestamp, "2024-01-31"), "1706659200") << "its first second";
   EXPECT_EQ(parsed(kTimestamp, "1969-12-31T23:59:59Z"), "-1");
   EXPECT_EQ(parsed(kTimestamp, "9999-12-31T23:59:59"), "253402300799");
-  for (const char* text : {"",
-                           "10:20:30",
-                           "2024-01-31T",
-                           "2024-01-31T10",
-                           "2024-01-31T1:20",
-                           "2024-01-31T24:00:00",
-                           "2024-01-31T10:60",
-                           "2024-01-31T10:20:61",
-                           "2024-01-31T10:20:",
-                           "2024-01-31T10:20:30.",
-                           "2024-01-31T10:20:30.1234567890",
-                           "2024-01-31T10:20:30,5",
-                           "2024-01-31T10:20:30ZZ",
-                           "2024-01-31T10:20:30Z+01:00",
-                           "2024-01-31  10:20",
-                           "2024-01-31T10:20:30 UTC",
-                           "2024-01-31x10:20",
-                           "2024-02-30T10:20:30",
-                           "2024-01-31T1020",
-                           "1706659200"}) {
+  for (const char* text :
+       {"", "10:20:30", "2024-01-31T", "2024-01-31T10", "2024-01-31T1:20", "2024-01-31T24:00:00", "2024-01-31T10:60",
+        "2024-01-31T10:20:61", "2024-01-31T10:20:", "2024-01-31T10:20:30.", "2024-01-31T10:20:30.1234567890",
+        "2024-01-31T10:20:30ZZ", "2024-01-31T10:20:30Z+01:00", "2024-01-31  10:20", "2024-01-31T10:20:30 UTC",
+        "2024-01-31x10:20", "2024-02-30T10:20:30", "2024-01-31T1020", "1706659200"}) {
     EXPECT_EQ(parsed(kTimestamp, text), "bad") << text;
   }
 }
@@ -164,6 +148,7 @@ TEST(TimeFormat, ALeapSecondIsTheLastOfADayInUtc) {
 TEST(TimeFormat, FractionsAreNanosecondsAndOnlyInDoubles) {
   EXPECT_EQ(parsed(kTimestamp, "2024-01-31T10:20:30.125Z"), "1706696430.125");
   EXPECT_EQ(parsed(kTimestamp, "2024-01-31T10:20:30.123456789"), "1706696430.1234567");
+  EXPECT_EQ(parsed(kTimestamp, "2024-01-31 10:20:30,125"), "1706696430.125") << "ISO 8601 has both, Python logs this";
   EXPECT_EQ(parsed(kTimestamp, "1969-12-31T23:59:59.5"), "-0.5");
   EXPECT_EQ(parsed(kTimestamp, "1970-01-01T00:00:00.000000001"), "1e-09");
   Moment moment;
@@ -196,6 +181,10 @@ TEST(TimeFormat, ReadsTheLettersOfStrftime) {
   EXPECT_EQ(parsed("%Y-%m-%d %H:%M:%S UTC", "2024-01-31 10:20:30 UTC"), "1706696430");
   EXPECT_EQ(parsed("%H:%M%z %d.%m.%Y", "10:20+05 31.01.2024"), parsed(kTimestamp, "2024-01-31T10:20+05:00"));
   EXPECT_EQ(parsed("%Y%%%m", "2024%03", Kind::date), "1709251200");
+  for (const char* letters : {"%d  %b %Y", " %d %b %Y", "%d %b %Y  "}) {
+    EXPECT_EQ(parsed(letters, " 31  Jan 2024 ", Kind::date), "1706659200") << letters;
+    EXPECT_EQ(parsed(letters, "31Jan 2024", Kind::date), "bad") << letters;
+  }
 }
 
 TEST(TimeFormat, RefusesWhatTheLettersDoNotSay) {
@@ -223,7 +212,7 @@ TEST(TimeFormat, RefusesLettersThatLeaveTheDayOpen) {
       "the format has \"%q\", which is not known; known: %Y %y %m %b %B %d %j, %H %I %p %M %S %f %z, and %% for a "
       "percent sign");
   EXPECT_EQ(error("%Y-%m-%"), "the format ends with a single %; write %% for a percent sign");
-  EXPECT_EQ(error("%m/%m/%Y"), "the format has %m twice");
+  EXPECT_EQ(error("%m/%m/%Y"), "the format has %m and %m, which say the same");
   EXPECT_EQ(error("%Y %y"), "the format has %Y and %y, which say the same");
   EXPECT_EQ(error("%Y-%m-%j"), "the format has %m and %j, which say the same");
   EXPECT_EQ(error("%H:%M"), "the format has no year; %Y is a year of four digits, %y of two");
@@ -235,20 +224,17 @@ TEST(TimeFormat, RefusesLettersThatLeaveTheDayOpen) {
 
 TEST(TimeFormat, SaysHowToMendAText) {
   const TimeFormat american(Kind::date, "%m/%d/%Y"), german(Kind::timestamp, "%d.%m.%Y %H:%M");
-  EXPECT_EQ(american.hint("13/01/2024"), "13 is no month; format: \"%d/%m/%Y\" reads day first");
-  EXPECT_EQ(american.hint("13/13/2024"), "13 is no month");
-  EXPECT_EQ(german.hint("01.13.2024 10:00"), "13 is no month; format: \"%m.%d.%Y %H:%M\" reads month first");
-  EXPECT_EQ(german.hint("31.04.2024 10:00"), "31 is no day of April 2024");
-  EXPECT_EQ(german.hint("30.04.2024 24:00"), "24 is no hour: they go from 0 to 23");
-  EXPECT_EQ(german.hint("30.04.2024 10:60"), "60 is no minute");
-  EXPECT_EQ(kDate.hint("2023-02-29"), "29 is no day of February 2023");
-  EXPECT_EQ(kDate.hint("0000-01-01"), "years go from 0001 to 9999");
-  EXPECT_EQ(kTimestamp.hint("2024-01-01T10:00:60"), "60 is a second only at 23:59:60 UTC");
-  EXPECT_EQ(kTimestamp.hint("2024-01-01T10:00:75"), "75 is no second");
-  EXPECT_EQ(kTimestamp.hint("2024-01-01T10:00+30:00"), "an offset from UTC has up to 23 hours and 59 minutes");
-  EXPECT_EQ(TimeFormat(Kind::date, "%Y-%j").hint("2023-366"), "366 is no day of the year 2023");
-  EXPECT_EQ(TimeFormat(Kind::timestamp, "%Y-%m-%d %I %p").hint("2024-01-01 13 PM"),
-            "13 is no hour with AM or PM: they go from 1 to 12");
+  EXPECT_EQ(american.hint("13/01/2024"), "set type: date, format: \"%d/%m/%Y\"");
+  EXPECT_EQ(american.hint("13/13/2024"), "there is no such month");
+  EXPECT_EQ(german.hint("31.04.2024 10:00"), "there is no such day");
+  EXPECT_EQ(german.hint("30.04.2024 24:00"), "there is no such hour");
+  EXPECT_EQ(german.hint("30.04.2024 10:60"), "there is no such minute");
+  EXPECT_EQ(kDate.hint("2023-02-29"), "there is no such day");
+  EXPECT_EQ(kDate.hint("0000-01-01"), "there is no such year");
+  EXPECT_EQ(kTimestamp.hint("2024-01-01T10:00:60"), "there is no such second") << "a leap second is the last of a day";
+  EXPECT_EQ(kTimestamp.hint("2024-01-01T10:00+30:00"), "there is no such offset from UTC");
+  EXPECT_EQ(TimeFormat(Kind::date, "%Y-%j").hint("2023-366"), "there is no such day");
+  EXPECT_EQ(TimeFormat(Kind::timestamp, "%Y-%m-%d %I %p").hint("2024-01-01 13 PM"), "there is no such hour");
   EXPECT_EQ(kDate.hint("2024-01-31T10:00:00Z"), "set type: timestamp without a format");
   EXPECT_EQ(kDate.hint("31/12/2024"), "set type: date, format: \"%d/%m/%Y\"");
   EXPECT_EQ(kDate.hint("12/31/2024"), "set type: date, format: \"%m/%d/%Y\"");
@@ -257,7 +243,6 @@ TEST(TimeFormat, SaysHowToMendAText) {
   EXPECT_EQ(american.hint("2024-01-31"), "set type: date without a format");
   EXPECT_EQ(kTimestamp.hint("1706659200"), "for seconds since 1970, set type: float64 or int64");
   EXPECT_EQ(kDate.hint("soon"), "");
-  EXPECT_EQ(TimeFormat(Kind::date, "%%%d/%m/%Y").hint("%1/13/2024"), "13 is no month");
 }
 
 TEST(TimeFormat, HasANameForMessages) {
