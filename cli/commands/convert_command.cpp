@@ -10,11 +10,13 @@
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/convert/convert_text.h"
 #include "millrace/cli/convert/row_files.h"
 #include "millrace/cli/convert/row_writer.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
+#include "millrace/cli/report/json_events.h"
+#include "millrace/cli/report/result_text.h"
+#include "millrace/cli/text/json_text.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/context.h"
 #include "millrace/core/text.h"
@@ -146,6 +148,37 @@ Spec readers_of(const RowFilesPath& out, const RowWriter& writer) {
   return list;
 }
 
+struct ConvertResult {
+  bool whole = false;  // or stopped
+  const RowFiles& files;
+  InputSummary input;
+  Spec readers;  // the list of ops that reads the files again
+  double seconds = 0;
+
+  std::string_view reason() const { return whole ? "end of data" : "stopped"; }
+};
+
+std::string convert_text(const ConvertResult& result) {
+  std::string out = cat(result.reason(), ": ", count_of(static_cast<int64_t>(result.files.rows()), "row"), ", ",
+                        count_of(std::ssize(result.files.files()), "file"), " in ", format_seconds(result.seconds));
+  if (result.seconds > 0) {
+    out += cat(" (", format_rate(static_cast<double>(result.files.rows()) / result.seconds), " rows/s)");
+  }
+  out = folded_for(STDOUT_FILENO, cat(out, '\n', left_out_text(result.input), '\n'));
+  if (result.whole) {
+    out += cat("a configuration reads them by:\n\n", to_yaml(Spec::map().set("input", result.readers)));
+  }
+  return out;
+}
+
+std::string convert_event(const ConvertResult& result) {
+  JsonText json = JsonText::event("convert");
+  json.key("reason").value(result.reason()).key("rows").value(result.files.rows());
+  json.key("files").value(result.files.files()).key("dropped").value(dropped_rows(result.input));
+  json.key("bad").value(result.input.bad_rows).key("input").value(result.readers);
+  return json.key("seconds").value(result.seconds).line();
+}
+
 int run_convert(const ConvertArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
   const Config config = conversion_config(arguments, catalog);
@@ -154,7 +187,7 @@ int run_convert(const ConvertArguments& arguments, Session& session) {
       conversion_pass(arguments, config.input, catalog).build(catalog.ops, config.seed, arguments.config);
   const auto writer = make_row_writer(arguments.to, {.rows = graph.output().rows, .from = graph.text_columns()});
   check_targets(arguments, graph);
-  ConvertResult result{.readers = readers_of(arguments.out, *writer)};
+  Spec readers = readers_of(arguments.out, *writer);
 
   ConvertProgress progress(arguments.quiet);
   for (const std::string& warning : graph.warnings()) progress.say("warning: " + warning);
@@ -180,16 +213,8 @@ int run_convert(const ConvertArguments& arguments, Session& session) {
   progress.show_end();
   whole = whole && !pipeline.cancelled() && files.finish(stop.get_token());
 
-  result.reason = whole ? "end of data" : "stopped";
-  result.rows = files.rows();
-  result.files = files.files();
-  result.input = pipeline.summary();
-  result.seconds = progress.seconds();
-  if (arguments.json) {
-    session.out.write(convert_event(result));
-  } else {
-    session.out.write(folded_for(STDOUT_FILENO, convert_text(result)) + how_to_read(result));
-  }
+  const ConvertResult result{whole, files, pipeline.summary(), std::move(readers), progress.seconds()};
+  session.out.write(arguments.json ? convert_event(result) : convert_text(result));
   return whole ? static_cast<int>(kExitDone) : exit_code_of_signal(session.signals.received());
 }
 

@@ -1,5 +1,7 @@
 #include "millrace/cli/convert/row_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -11,8 +13,6 @@
 namespace millrace::cli {
 
 namespace {
-
-constexpr size_t kNumberDigits = 5;
 
 // `path` with `insert` before the ending of its file.
 std::string before_ending(const std::string& path, std::string_view insert) {
@@ -34,18 +34,12 @@ std::string literal_pattern(std::string_view path) {
 }  // namespace
 
 std::string RowFilesPath::file(size_t number) const {
-  if (!rows) return path;
-  const std::string digits = std::to_string(number);
-  return before_ending(path,
-                       cat('-', std::string(kNumberDigits - std::min(kNumberDigits, digits.size()), '0'), digits));
+  return rows ? before_ending(path, fmt::format("-{:05}", number)) : path;
 }
 
 std::string RowFilesPath::pattern() const {
   const std::string literal = literal_pattern(path);
-  if (!rows) return literal;
-  std::string digits = "-";
-  for (size_t i = 0; i < kNumberDigits; ++i) digits += "[0-9]";
-  return before_ending(literal, digits);
+  return rows ? before_ending(literal, "-[0-9][0-9][0-9][0-9][0-9]") : literal;
 }
 
 RowFiles::RowFiles(RowWriter& writer, RowFilesPath to) : writer_(writer), to_(std::move(to)) { begin(); }

@@ -5,8 +5,8 @@
 //   zip.write(bytes);
 //   zip.commit();
 //
-// Members and archives of 4 GiB and more are written as zip64. All members have the date 1980-01-01, so that the same
-// members make the same bytes. Used by one thread.
+// All is written as zip64, whatever its size. All members have the date 1980-01-01, so that the same members make the
+// same bytes. Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,9 @@ struct ZipMember {
 class ZipFile {
  public:
   static constexpr size_t kLongestName = 65535;
-  // A size, or a place, that does not fit into 32 bits.
-  static constexpr uint64_t kZip64 = 0xffffffff;
 
-  // From `zip64` on, sizes and places are written as zip64 has them. Throws IoError, as the functions below do.
-  explicit ZipFile(const std::string& path, uint64_t zip64 = kZip64) : file_(path), zip64_(zip64) {}
+  // Throws IoError, as the functions below do.
+  explicit ZipFile(const std::string& path) : file_(path) {}
 
   // Begins a member. REQUIRES: as many bytes of the one before were written as it has; a name of at most kLongestName.
   void begin(const ZipMember& member);
@@ -41,7 +39,6 @@ class ZipFile {
 
  private:
   AtomicFile file_;
-  const uint64_t zip64_;
   uint64_t bytes_ = 0, members_ = 0;
   std::string directory_;  // an entry for each member
 };
