@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -196,23 +195,18 @@ int run_convert(const ConvertArguments& arguments, Session& session) {
       {.executor = &executor,
        .on_bad_row = [&](const BadRow& bad) { progress.say(cat("left out ", bad.place.text(), ": ", bad.reason)); },
        .on_print = [&](std::string_view text) { progress.say(text); }});
-  std::stop_source stop;
   // It outlives the files: without it, a signal ends the program at once.
-  const auto guard = session.signals.while_running([&] {
-    stop.request_stop();
-    pipeline.cancel();
-  });
+  const auto guard = session.signals.while_running([&] { pipeline.cancel(); });
   RowFiles files(*writer, arguments.out);
   RowBlock batch = pipeline.make_slot();
   const auto place = [&](int64_t row) { return pipeline.place(batch.id(row)); };
-  bool whole = true;
-  while (whole && pipeline.next(batch) > 0) {
-    whole = files.write({&batch, 0, batch.size()}, place, stop.get_token());
+  while (pipeline.next(batch) > 0) {
+    files.write({&batch, 0, batch.size()}, place);
     progress.show(pipeline);
   }
   progress.show_end();
-  whole = whole && !pipeline.cancelled() && files.finish(stop.get_token());
-
+  const bool whole = !pipeline.cancelled();
+  if (whole) files.finish();
   const ConvertResult result{whole, files, pipeline.summary(), std::move(readers), progress.seconds()};
   session.out.write(arguments.json ? convert_event(result) : convert_text(result));
   return whole ? static_cast<int>(kExitDone) : exit_code_of_signal(session.signals.received());

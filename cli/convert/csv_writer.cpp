@@ -101,10 +101,9 @@ class CsvWriter final : public RowWriter {
     }
   }
 
-  bool finish(const std::stop_token&) override {
+  void finish() override {
     file_->close();
     file_.reset();
-    return true;
   }
 
  private:

@@ -1,14 +1,18 @@
 // npz: a zip archive with an array of NumPy for each field, as np.load and npz_reader read it.
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "millrace/cli/convert/field_rows.h"
 #include "millrace/cli/convert/row_writer.h"
 #include "millrace/cli/convert/zip_file.h"
 #include "millrace/core/crc32.h"
 #include "millrace/core/text.h"
+#include "millrace/input/files/atomic_file.h"
 
 namespace millrace::cli {
 
@@ -42,6 +46,74 @@ std::string npy_header(const FieldSpec& field, uint64_t rows) {
   return out + facts;
 }
 
+// Takes rows, and gives back one field at a time: its values of all rows, one after another. They wait in a file
+// without a name, so that memory does not grow with them. There they lie in groups of rows, in each group field after
+// field.
+class FieldRows {
+ public:
+  // The file lies in the folder of `path`, which its errors name.
+  FieldRows(const RowSpec& spec, std::string path) : path_(std::move(path)) {
+    constexpr size_t kGroupBytes = size_t{4} << 20;
+    size_t row_bytes = 0;
+    for (const FieldSpec& field : spec.fields) {
+      fields_.push_back({.bytes = field.tensor().bytes()});
+      row_bytes += fields_.back().bytes;
+    }
+    group_rows_ = std::max<size_t>(kGroupBytes / std::max<size_t>(row_bytes, 1), 1);
+    size_t begin = 0;
+    for (Field& field : fields_) field.begin = std::exchange(begin, begin + group_rows_ * field.bytes);
+    group_.resize(begin);
+  }
+
+  void add(const RowSpan& span) {
+    for (int64_t row = span.begin; row < span.begin + span.count; ++row) {
+      for (size_t i = 0; i < fields_.size(); ++i) {
+        const Field& field = fields_[i];
+        std::memcpy(group_.data() + field.begin + held_ * field.bytes, span.block->at(i, row), field.bytes);
+      }
+      if (++held_ == group_rows_) write_group();
+    }
+  }
+
+  uint64_t rows() const { return groups_ * group_rows_ + held_; }
+  uint64_t bytes(size_t field) const { return rows() * fields_[field].bytes; }
+  uint32_t crc(size_t field) const { return crc32_of(held(fields_[field]), fields_[field].crc); }
+
+  void copy(size_t index, ZipFile& to) const {
+    const Field& field = fields_[index];
+    std::vector<char> piece(groups_ > 0 ? group_rows_ * field.bytes : 0);
+    for (uint64_t group = 0; group < groups_; ++group) {
+      file_->read(group * group_.size() + field.begin, piece);
+      to.write({piece.data(), piece.size()});
+    }
+    to.write(held(field));
+  }
+
+ private:
+  struct Field {
+    size_t bytes = 0;  // of a row
+    size_t begin = 0;  // in a group
+    uint32_t crc = 0;  // of the whole groups
+  };
+
+  // The values in the group that is being filled.
+  std::string_view held(const Field& field) const { return {group_.data() + field.begin, held_ * field.bytes}; }
+  void write_group() {
+    for (Field& field : fields_) field.crc = crc32_of(held(field), field.crc);
+    if (!file_) file_.emplace(path_);  // is never committed
+    file_->write({group_.data(), group_.size()});
+    ++groups_;
+    held_ = 0;
+  }
+
+  const std::string path_;
+  std::vector<Field> fields_;
+  size_t group_rows_ = 0, held_ = 0;
+  uint64_t groups_ = 0;      // whole ones, which are in the file
+  std::vector<char> group_;  // the one that is being filled
+  std::optional<AtomicFile> file_;
+};
+
 class NpzWriter final : public RowWriter {
  public:
   explicit NpzWriter(const RowWriterArgs& args) : rows_(args.rows) {
@@ -70,21 +142,7 @@ class NpzWriter final : public RowWriter {
 
   void write(const RowSpan& rows, FunctionRef<Place(int64_t)>) override { values_->add(rows); }
 
-  bool finish(const std::stop_token& stop) override {
-    const bool whole = write_arrays(stop);
-    if (whole) file_->commit();
-    values_.reset();
-    file_.reset();
-    return whole;
-  }
-
- private:
-  // False if it was stopped.
-  bool write_arrays(const std::stop_token& stop) {
-    const auto write_piece = [&](std::string_view bytes) {
-      file_->write(bytes);
-      return !stop.stop_requested();
-    };
+  void finish() override {
     for (size_t i = 0; i < rows_.fields.size(); ++i) {
       const std::string header = npy_header(rows_.fields[i], values_->rows());
       const uint64_t bytes = values_->bytes(i);
@@ -92,11 +150,14 @@ class NpzWriter final : public RowWriter {
                     .size = header.size() + bytes,
                     .crc = crc32_joined(crc32_of(header), values_->crc(i), bytes)});
       file_->write(header);
-      if (!values_->read(i, write_piece)) return false;
+      values_->copy(i, *file_);
     }
-    return true;
+    file_->commit();
+    values_.reset();
+    file_.reset();
   }
 
+ private:
   const RowSpec rows_;
   std::optional<ZipFile> file_;
   std::optional<FieldRows> values_;

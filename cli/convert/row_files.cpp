@@ -44,7 +44,7 @@ std::string RowFilesPath::pattern() const {
 
 RowFiles::RowFiles(RowWriter& writer, RowFilesPath to) : writer_(writer), to_(std::move(to)) { begin(); }
 
-bool RowFiles::write(RowSpan span, FunctionRef<Place(int64_t)> place, const std::stop_token& stop) {
+void RowFiles::write(RowSpan span, FunctionRef<Place(int64_t)> place) {
   while (span.count > 0) {
     if (!begun_) begin();
     RowSpan some = span;
@@ -53,12 +53,13 @@ bool RowFiles::write(RowSpan span, FunctionRef<Place(int64_t)> place, const std:
     held_ += some.count;
     span.begin += some.count;
     span.count -= some.count;
-    if (to_.rows == held_ && !end(stop)) return false;
+    if (to_.rows == held_) end();
   }
-  return true;
 }
 
-bool RowFiles::finish(const std::stop_token& stop) { return !begun_ || end(stop); }
+void RowFiles::finish() {
+  if (begun_) end();
+}
 
 void RowFiles::begin() {
   if (files_.size() == RowFilesPath::kMostFiles) {
@@ -70,12 +71,11 @@ void RowFiles::begin() {
   held_ = 0;
 }
 
-bool RowFiles::end(const std::stop_token& stop) {
+void RowFiles::end() {
   begun_ = false;
-  if (!writer_.finish(stop)) return false;
+  writer_.finish();
   files_.push_back(to_.file(files_.size()));
   rows_ += static_cast<uint64_t>(held_);
-  return true;
 }
 
 }  // namespace millrace::cli

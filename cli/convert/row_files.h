@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -35,10 +34,9 @@ class RowFiles {
   // Begins the first file. Throws what RowWriter::begin() throws. REQUIRES: `writer` outlives it.
   RowFiles(RowWriter& writer, RowFilesPath to);
 
-  // Throw what the writer throws, and UsageError if there are too many files. False if `stop` was requested while a
-  // file ended: the rows in it are not written then.
-  [[nodiscard]] bool write(RowSpan span, FunctionRef<Place(int64_t)> place, const std::stop_token& stop);
-  [[nodiscard]] bool finish(const std::stop_token& stop);
+  // Throw what the writer throws, and UsageError if there are too many files.
+  void write(RowSpan span, FunctionRef<Place(int64_t)> place);
+  void finish();
 
   // The files that are there, and how many rows they have.
   const std::vector<std::string>& files() const { return files_; }
@@ -46,7 +44,7 @@ class RowFiles {
 
  private:
   void begin();
-  bool end(const std::stop_token& stop);
+  void end();
 
   RowWriter& writer_;
   const RowFilesPath to_;

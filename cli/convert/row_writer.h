@@ -3,7 +3,7 @@
 //   const auto writer = make_row_writer("csv", {rows, text_columns});  // refuses fields that the format cannot hold
 //   writer->begin("rows.csv");
 //   writer->write(span, place);
-//   writer->finish(stop);                                              // now rows.csv is there
+//   writer->finish();                                                  // now rows.csv is there
 //
 // A file appears whole or not at all: nothing stays of one that was not finished. Files are written one after another,
 // by one thread, and memory does not grow with them.
@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -34,8 +33,8 @@ class RowWriter {
   // `place` says where a row of their block came from. Throws IoError, and DataError at the place of a row that the
   // format cannot hold.
   virtual void write(const RowSpan& rows, FunctionRef<Place(int64_t)> place) = 0;
-  // Ends the file, which is there then. False if `stop` was requested meanwhile: it is not there. Throws IoError.
-  [[nodiscard]] virtual bool finish(const std::stop_token& stop) = 0;
+  // Ends the file, which is there then. Throws IoError.
+  virtual void finish() = 0;
 };
 
 struct RowWriterArgs {

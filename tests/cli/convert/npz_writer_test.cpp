@@ -121,20 +121,5 @@ TEST(NpzWriter, RefusesWhatNoArrayHolds) {
             cat("--to npz: an archive cannot hold the name ", quote(std::string(65532, 'x'))));
 }
 
-TEST(NpzWriter, ItMayBeStoppedWhileItEnds) {
-  const TempFolder folder;
-  const RowSpec spec = number_fields();
-  const RowBlock rows = made_rows(spec, 10);
-  const auto writer = make_npz_writer({spec});
-  writer->begin(folder.path("a.npz"));
-  writer->write(RowSpan{&rows, 0, 10}, [](int64_t) { return Place{}; });
-  std::stop_source stop;
-  stop.request_stop();
-  EXPECT_FALSE(writer->finish(stop.get_token()));
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-  write_rows(*writer, folder.path("a.npz"), rows);
-  EXPECT_FALSE(std::filesystem::is_empty(folder.path())) << "the next file is one as any other";
-}
-
 }  // namespace
 }  // namespace millrace::cli

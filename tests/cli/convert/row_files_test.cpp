@@ -17,10 +17,7 @@ class Diary final : public RowWriter {
   void write(const RowSpan& rows, FunctionRef<Place(int64_t)>) override {
     pages += cat("write ", rows.begin, " +", rows.count, '\n');
   }
-  bool finish(const std::stop_token& stop) override {
-    pages += "finish\n";
-    return !stop.stop_requested();
-  }
+  void finish() override { pages += "finish\n"; }
 
   std::string pages;
 };
@@ -32,11 +29,11 @@ TEST(RowFilesTest, OneFileHasAllRows) {
   const RowBlock block;
   RowFiles files(diary, {.path = "a.csv"});
   EXPECT_EQ(diary.pages, "begin a.csv\n") << "before the first row, as it may not be writable";
-  EXPECT_TRUE(files.write({&block, 0, 3}, kNowhere, {}));
-  EXPECT_TRUE(files.write({&block, 3, 2}, kNowhere, {}));
+  files.write({&block, 0, 3}, kNowhere);
+  files.write({&block, 3, 2}, kNowhere);
   EXPECT_TRUE(files.files().empty());
   EXPECT_EQ(files.rows(), 0u) << "no file is there yet";
-  EXPECT_TRUE(files.finish({}));
+  files.finish();
   EXPECT_EQ(diary.pages, "begin a.csv\nwrite 0 +3\nwrite 3 +2\nfinish\n");
   EXPECT_EQ(files.files(), std::vector<std::string>{"a.csv"});
   EXPECT_EQ(files.rows(), 5u);
@@ -46,10 +43,10 @@ TEST(RowFilesTest, FilesEndInTheMiddleOfABatch) {
   Diary diary;
   const RowBlock block;
   RowFiles files(diary, {.path = "d/a.csv", .rows = 2});
-  EXPECT_TRUE(files.write({&block, 0, 5}, kNowhere, {}));
+  files.write({&block, 0, 5}, kNowhere);
   EXPECT_EQ(files.files(), (std::vector<std::string>{"d/a-00000.csv", "d/a-00001.csv"}));
-  EXPECT_TRUE(files.write({&block, 0, 1}, kNowhere, {}));
-  EXPECT_TRUE(files.finish({}));
+  files.write({&block, 0, 1}, kNowhere);
+  files.finish();
   EXPECT_EQ(diary.pages,
             "begin d/a-00000.csv\nwrite 0 +2\nfinish\nbegin d/a-00001.csv\nwrite 2 +2\nfinish\n"
             "begin d/a-00002.csv\nwrite 4 +1\nwrite 0 +1\nfinish\n");
@@ -59,20 +56,8 @@ TEST(RowFilesTest, FilesEndInTheMiddleOfABatch) {
 TEST(RowFilesTest, WithoutRowsThereIsOneFile) {
   Diary diary;
   RowFiles files(diary, {.path = "a", .rows = 2});
-  EXPECT_TRUE(files.finish({}));
+  files.finish();
   EXPECT_EQ(diary.pages, "begin a-00000\nfinish\n");
-}
-
-TEST(RowFilesTest, WhatIsStoppedDoesNotCount) {
-  Diary diary;
-  const RowBlock block;
-  RowFiles files(diary, {.path = "a", .rows = 2});
-  EXPECT_TRUE(files.write({&block, 0, 3}, kNowhere, {}));
-  std::stop_source stop;
-  stop.request_stop();
-  EXPECT_FALSE(files.write({&block, 0, 3}, kNowhere, stop.get_token()));
-  EXPECT_EQ(files.files(), std::vector<std::string>{"a-00000"});
-  EXPECT_EQ(files.rows(), 2u);
 }
 
 TEST(RowFilesTest, NumbersStandBeforeTheEnding) {
@@ -96,10 +81,10 @@ TEST(RowFilesTest, ThereAreNoMoreFilesThanFiveDigitsCount) {
   Diary diary;
   const RowBlock block;
   RowFiles files(diary, {.path = "a", .rows = 1});
-  EXPECT_TRUE(files.write({&block, 0, 100000}, kNowhere, {}));
+  files.write({&block, 0, 100000}, kNowhere);
   EXPECT_EQ(files.files().back(), "a-99999");
   EXPECT_EQ(error_of<UsageError>([&] {
-              (void)files.write({&block, 0, 1}, kNowhere, {});
+              files.write({&block, 0, 1}, kNowhere);
             }),
             "--rows 1 makes more than 100000 files; give each file more rows");
 }
