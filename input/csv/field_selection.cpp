@@ -10,13 +10,13 @@
 
 namespace millrace {
 
-enum class ColumnType { float32, float64, int32, int64, string, date, timestamp };
+enum class ColumnType { float32, float64, int32, int64, uint8, string, date, timestamp };
 template <>
 struct EnumNames<ColumnType> {
   static constexpr std::pair<std::string_view, ColumnType> kNames[] = {
-      {"float32", ColumnType::float32},    {"float64", ColumnType::float64}, {"int32", ColumnType::int32},
-      {"int64", ColumnType::int64},        {"string", ColumnType::string},   {"date", ColumnType::date},
-      {"timestamp", ColumnType::timestamp}};
+      {"float32", ColumnType::float32}, {"float64", ColumnType::float64},    {"int32", ColumnType::int32},
+      {"int64", ColumnType::int64},     {"uint8", ColumnType::uint8},        {"string", ColumnType::string},
+      {"date", ColumnType::date},       {"timestamp", ColumnType::timestamp}};
 };
 
 enum class TimeType { float64, int64 };
@@ -66,7 +66,8 @@ struct FieldOptions {
   bool is_time() const { return type == ColumnType::date || type == ColumnType::timestamp; }
   DType dtype() const {
     // By ColumnType.
-    constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::f64, DType::f64};
+    constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64,
+                                 DType::u8,  DType::u8,  DType::f64, DType::f64};
     return as == TimeType::int64 ? DType::i64 : kDTypes[static_cast<size_t>(type)];
   }
   // How the texts are written, if they are dates or times.

@@ -28,7 +28,7 @@ Port GivenValues::bind(const BindArgs& args) {
     field.missing = field.selected.missing.value_or(rules_.missing);
     with_parsed_type(spec.dtype, [&](auto number) {
       for (const std::string& text : field.missing) {
-        if (spec.text || parse_number(text, number) != NumberStatus::ok) continue;
+        if (spec.text || request->field.time || parse_number(text, number) != NumberStatus::ok) continue;
         const auto* bytes = reinterpret_cast<const std::byte*>(&number);
         field.numbers.insert(field.numbers.end(), bytes, bytes + sizeof number);
       }

@@ -159,9 +159,10 @@ TEST(GivenValues, AreNotLookedAtWhereNothingCanBeMissing) {
   EXPECT_NE(decoder("fields: {x: {columns: 0-2, type: string}}")->for_given_rows(), nullptr);
 }
 
-// 0 is a time like others; NaN is none.
+// 0 is a time like others, also if the text 0 is none; NaN is none.
 TEST(GivenValues, ATimeIsANumberOfSeconds) {
-  EXPECT_EQ(given("fields: {day: {columns: 0-1, type: date, default: 1970-01-02}}", {{{"day", DType::f64, Shape{2}}}},
+  EXPECT_EQ(given("fields: {day: {columns: 0-1, type: date, default: 1970-01-02, missing: \"0\"}}",
+                  {{{"day", DType::f64, Shape{2}}}},
                   [](RowBlock& rows) {
                     rows.row<double>(0, 0)[0] = 0;
                     rows.row<double>(0, 0)[1] = std::nan("");
