@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/cli/text/number_format.h"
+#include "millrace/core/clock.h"
 #include "millrace/core/context.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
@@ -88,24 +88,20 @@ class ConvertProgress {
     if (!quiet_) status_.write_above(escape_controls(text));
   }
   void show(const Pipeline& pipeline) {
-    constexpr std::chrono::milliseconds kBetween(100);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - shown_ < kBetween) return;
-    shown_ = now;
-    const uint64_t rows = pipeline.summary().rows;
-    const double elapsed = std::chrono::duration<double>(now - began_).count();
+    constexpr double kBetween = 0.1;  // seconds
+    if (seconds() - shown_ < kBetween) return;
+    shown_ = seconds();
     const std::optional<double> share = pipeline.share();
-    status_.show("converting", cat(share ? cat(format_share(*share), "  ") : "", rows, " rows  ",
-                                   format_rate(static_cast<double>(rows) / elapsed), " rows/s"));
+    status_.show("converting", cat(share ? cat(format_share(*share), "  ") : "", pipeline.summary().rows, " rows"));
   }
   void show_end() { status_.show("converting", "writing the last of it"); }
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+  double seconds() const { return static_cast<double>(nanoseconds_since(began_)) / 1e9; }
 
  private:
   const bool quiet_;
   StatusLine status_;
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point shown_ = began_;
+  const Clock::time_point began_ = Clock::now();
+  double shown_ = 0;
 };
 
 PassInput conversion_pass(const ConvertArguments& arguments, const Spec& input, const Catalog& catalog) {
