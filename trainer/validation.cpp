@@ -36,7 +36,9 @@ PassArgs Validation::pass_args() const {
 }
 
 InputGraph Validation::build() const {
-  return pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file);
+  InputGraph graph = pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file);
+  graph.set_tasks(args_.context.executor().threads());
+  return graph;
 }
 
 // If a file was there before the first step and is gone now, the run failed, so that is an IoError.

@@ -318,6 +318,10 @@ bool InputGraph::read_less_at_once() {
   return changed;
 }
 
+void InputGraph::set_tasks(int tasks) {
+  for (const auto& stream : impl_->source_streams) stream->set_tasks(tasks);
+}
+
 uint64_t InputGraph::memory_bound(int threads) const {
   const int64_t batch_size = output().batch_size;
   uint64_t bytes = 0;

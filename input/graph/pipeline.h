@@ -94,6 +94,8 @@ class MILLRACE_EXPORT InputGraph {
   // Lets each task read half as much text, which changes no result and lowers memory_bound(). False, with nothing
   // changed, if tasks read little already. REQUIRES: no pipeline was made of it.
   bool read_less_at_once();
+  // How many tasks may decode at once for each source, whatever the ops say. REQUIRES: no pipeline was made of it.
+  void set_tasks(int tasks);
   // Whether values whose size varies occur anywhere in the graph.
   bool varies() const;
   // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".

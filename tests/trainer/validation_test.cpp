@@ -444,6 +444,8 @@ TEST_F(ValidationTest, IsPartOfTheBoundAndOfTheResolvedConfiguration) {
   Trainer without = make(config()), with = make(config(validation("  keep_best: {}\n", 1000)));
   EXPECT_GE(with.memory_bound(), without.memory_bound() + with.model().bytes() + 1000 * 3 * 64);
   EXPECT_EQ(without.validation_input(), nullptr);
+  const InputGraph& input = *with.validation_input();
+  EXPECT_GT(input.memory_bound(2), input.memory_bound(1)) << "all threads decode";
   EXPECT_EQ(with.validation_input()->output().batch_size, 1000);
   const Spec& resolved = *with.config().resolved.find("validation");
   EXPECT_EQ(resolved.find("every")->as_int(), 1000);

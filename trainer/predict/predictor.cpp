@@ -145,7 +145,7 @@ uint64_t Predictor::Impl::needed_bytes(const InputGraph& graph, bool judge) cons
   const size_t blocks = judge ? 1 : 2;  // `batch`, and the runner's block
   try {
     return add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size, blocks),
-                     graph.memory_bound(1));
+                     graph.memory_bound(executor.threads()));
   } catch (const ShapeError&) {
     return UINT64_MAX;
   }
@@ -155,7 +155,12 @@ void Predictor::Impl::limit_bytes(InputGraph& graph, const PredictorArgs& args) 
   const auto fits = [&] { return needed_bytes(graph, args.judge) <= args.max_bytes; };
   while (!fits() && graph.read_less_at_once()) {
   }
-  if (fits()) return;
+  if (fits()) {
+    // As many threads decode as there is memory for.
+    int tasks = executor.threads();
+    for (graph.set_tasks(tasks); tasks > 1 && !fits(); graph.set_tasks(tasks)) --tasks;
+    return;
+  }
   const uint64_t bytes = needed_bytes(graph, args.judge);
   const std::string needs = bytes == UINT64_MAX ? "more bytes than can be counted" : cat(bytes, " bytes");
   throw config.input.error(cat("batches of ", count_of(graph.output().batch_size, "row"), " would take ", needs,

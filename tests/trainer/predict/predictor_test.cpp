@@ -436,6 +436,18 @@ TEST_F(PredictorTest, EveryBlockOfABatchCounts) {
   }
 }
 
+TEST_F(PredictorTest, AsManyThreadsDecodeAsThereIsMemoryFor) {
+  PredictorArgs given = args(train_, {"threads=4"});
+  const Predictor wide(given);
+  const InputGraph& input = wide.input();
+  const uint64_t one = input.memory_bound(1), all = input.memory_bound(4);
+  EXPECT_GT(all, one);
+  EXPECT_EQ(input.memory_bound(9), all);
+  given.max_bytes = one + batch_bytes(wide.model(), input.output().rows, input.output().batch_size, 2);
+  const Predictor narrow(given);
+  EXPECT_EQ(narrow.input().memory_bound(4), one);
+}
+
 TEST_F(PredictorTest, ReadsLessAtOnceIfThatFits) {
   std::string rows;
   for (int i = 0; i < 10000; ++i) rows += cat(i % 10, ',', i / 7 % 10, ",0\n");
