@@ -142,7 +142,8 @@ class ImageFolder final : public FileSource {
   explicit ImageFolder(const Options& options)
       : FileSource({},
                    std::make_unique<FileNames>(NamedFiles{.match = [this](FileSystem& system) { return find(system); },
-                                                          .place = options.dir_place},
+                                                          .place = options.dir_place,
+                                                          .by_content = false},
                                                options)),
         options_(options),
         classes_(options.classes.value_or(std::vector<std::string>())) {}

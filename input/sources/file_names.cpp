@@ -163,23 +163,19 @@ void FileNames::save(State& state) const {
     throw ConfigError(cat("the input's state cannot be saved: ", described_stream(stream_), " can be read only once"),
                       named_.place, "write it to a file first");
   }
-  const std::vector<FileDigest>& digests = all_digests();
-  state.set_text("files", paths_);
-  const std::span<uint64_t> sizes = state.list("sizes", entries_.size());
-  const std::span<uint64_t> firsts = state.list("first_blocks", entries_.size());
-  const std::span<uint64_t> lasts = state.list("last_blocks", entries_.size());
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    sizes[i] = entries_[i]->size;
-    firsts[i] = digests[i].first;
-    lasts[i] = digests[i].last;
+  if (named_.by_content) {
+    const std::vector<FileDigest>& digests = all_digests();
+    std::ranges::transform(digests, state.list("first_blocks", digests.size()).begin(), &FileDigest::first);
+    std::ranges::transform(digests, state.list("last_blocks", digests.size()).begin(), &FileDigest::last);
   }
+  state.set_text("files", paths_);
+  std::ranges::transform(entries_, state.list("sizes", entries_.size()).begin(), &FileEntry::size,
+                         [](const auto& entry) -> const FileEntry& { return *entry; });
 }
 
 void FileNames::check(const State& state) const {
   check_paths(split_paths(state.text("files")));
   const std::vector<uint64_t>& sizes = numbers(state, "sizes");
-  const std::vector<uint64_t>& firsts = numbers(state, "first_blocks");
-  const std::vector<uint64_t>& lasts = numbers(state, "last_blocks");
   const auto expect_same = [](const FileEntry& entry, bool same, const auto&... what) {
     if (same) return;
     throw DataError(cat("the file has changed since the state was saved: ", what...), {entry.path},
@@ -189,6 +185,9 @@ void FileNames::check(const State& state) const {
     const uint64_t now = entries_[i]->size;
     expect_same(*entries_[i], sizes[i] == now, "expected ", sizes[i], " bytes, got ", now);
   }
+  if (!named_.by_content) return;
+  const std::vector<uint64_t>& firsts = numbers(state, "first_blocks");
+  const std::vector<uint64_t>& lasts = numbers(state, "last_blocks");
   const std::vector<FileDigest>& digests = all_digests();
   for (size_t i = 0; i < entries_.size(); ++i) {
     const uint64_t bytes = std::min(entries_[i]->size, FileDigest::kBlockBytes);

@@ -44,6 +44,9 @@ struct NamedFiles {
   // another. Only files of the first list are named; files()[i + k * n] belongs to file i of its n. A saved state has
   // all of them.
   size_t lists = 1;
+  // Whether a saved state knows the files by some of their bytes, too, besides names and sizes. A million small files
+  // would take long to read for that.
+  bool by_content = true;
 };
 
 class MILLRACE_EXPORT FileNames : public NameSource {

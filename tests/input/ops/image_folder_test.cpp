@@ -76,6 +76,27 @@ TEST_F(ImageFolderTest, IsTheSameForAllThreadsAndFromEveryState) {
   EXPECT_NE(rows("dir: d, epochs: 1"), rows("dir: d, epochs: 1, shuffle: false"));
 }
 
+// A million pictures would take long to read for a checkpoint.
+TEST_F(ImageFolderTest, ASavedStateKnowsThePicturesByTheirNamesAndSizes) {
+  const auto op = [this] {
+    auto made = make_op<RowSource>("image_folder", parse_yaml("{dir: d}", ""));
+    BindArgs args;
+    args.files = &files_;
+    made->bind(args);
+    return made;
+  };
+  State state;
+  const auto first = op();
+  const int opened = files_.opened;
+  first->save(state);
+  first->check(state);
+  EXPECT_EQ(files_.opened, opened);
+  files_.files["d/cat/b.JPG"] = "three";
+  EXPECT_THAT(error_of([&] { op()->check(state); }), HasSubstr("d/cat/b.JPG: the file has changed"));
+  files_.files.erase("d/cat/b.JPG");
+  EXPECT_THAT(error_of([&] { op()->check(state); }), HasSubstr("d/cat/b.JPG: the file is gone"));
+}
+
 TEST_F(ImageFolderTest, SharesItsFilesOut) {
   Lines all = rows("dir: d, epochs: 1, shard: {index: 0, count: 3}");
   EXPECT_EQ(all.size(), 2u);
