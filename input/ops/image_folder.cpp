@@ -14,6 +14,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/files/matched_files.h"
 #include "millrace/input/files/open_files.h"
@@ -60,7 +61,13 @@ bool is_picture(std::string_view name) {
   });
 }
 
-// The pictures of folders and patterns, each with the name of the folder that it lies in.
+// The name of the folder that the file lies in; empty if the path names none.
+std::string_view folder_name(std::string_view path) {
+  const std::string_view folder = path.substr(0, std::min(path.rfind('/'), path.size()));
+  return folder.size() < path.size() ? folder.substr(folder.rfind('/') + 1) : std::string_view();
+}
+
+// The pictures of folders and patterns.
 class PictureSearch {
  public:
   PictureSearch(FileSystem& files, Place place) : files_(files), place_(std::move(place)) {}
@@ -69,16 +76,12 @@ class PictureSearch {
     while (dir.size() > 1 && dir.ends_with('/')) dir.pop_back();
     if (files_.type(dir) == FileSystem::Type::folder) return add_folder(dir);
     for (MatchedFile& file : match_files({&dir, 1}, place_, files_)) {
-      const size_t slash = file.path.rfind('/');
-      const std::string folder = slash == std::string::npos ? std::string() : file.path.substr(0, slash);
-      classes.push_back(folder.substr(folder.rfind('/') + 1));
-      pattern_folders.insert(classes.back());
+      pattern_folders.emplace(folder_name(file.path));
       found.push_back(std::move(file));
     }
   }
 
   std::vector<MatchedFile> found;
-  std::vector<std::string> classes;  // of each picture, the name of its folder; empty: it lies in no class's folder
   // The names of folders that are classes, with pictures or not, and of those where patterns found some.
   std::set<std::string> class_folders, pattern_folders;
   std::vector<std::string> warnings;
@@ -100,7 +103,7 @@ class PictureSearch {
       }
     }
     if (folders.empty()) {
-      take(pictures, {});
+      take(pictures);
     } else {
       left_out_.insert(left_out_.begin(), pictures.begin(), pictures.end());
       for (const std::string& name : folders) add_class(prefix + name, name);
@@ -119,13 +122,11 @@ class PictureSearch {
     }
     class_folders.insert(name);
     if (pictures.empty()) warnings.push_back(cat("the class ", quote(name), " has no pictures: ", folder));
-    take(pictures, name);
+    take(pictures);
   }
 
-  void take(const std::vector<std::string>& pictures, const std::string& name) {
-    std::vector<MatchedFile> looked_at = match_files(pictures, place_, files_);
-    std::ranges::move(looked_at, std::back_inserter(found));
-    classes.resize(found.size(), name);
+  void take(const std::vector<std::string>& pictures) {
+    std::ranges::move(match_files(pictures, place_, files_), std::back_inserter(found));
   }
 
   FileSystem& files_;
@@ -224,6 +225,11 @@ class ImageFolder final : public FileSource {
       folders.erase(std::string());
       classes_.assign(folders.begin(), folders.end());
     }
+    for (const std::string& name : classes_) {
+      if (find_invalid_utf8(name) == name.npos) continue;
+      throw ConfigError(cat("the name of the folder ", quote(name), " is not UTF-8, and no model can keep it"),
+                        options_.dir_place, "rename the folder");
+    }
     if (classes_.empty()) {
       throw ConfigError(cat("there are no classes: ", join(options_.dir), " holds no folders"), options_.dir_place,
                         "give the pictures of each class a folder of their own, or name the classes: classes: [..]");
@@ -239,8 +245,8 @@ class ImageFolder final : public FileSource {
     for (const std::string& name : search.class_folders) {
       if (!numbers.contains(name)) throw unknown_class(name);
     }
-    for (const std::string& name : search.classes) {
-      const auto number = numbers.find(name);
+    for (const MatchedFile& file : search.found) {
+      const auto number = numbers.find(folder_name(file.path));
       labels_.push_back(number != numbers.end() ? number->second : kNoClass);
     }
   }

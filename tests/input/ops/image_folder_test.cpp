@@ -166,6 +166,9 @@ TEST_F(ImageFolderTest, RefusesWhatHoldsNoPictures) {
             "there are no classes: flat holds no folders; give the pictures of each class a folder of their own, or "
             "name the classes: classes: [..]");
   EXPECT_THAT(refused("dir: absent"), HasSubstr("no file matches \"absent\""));
+  files_.folders.insert({"latin", "latin/caf\xe9"});
+  files_.files["latin/caf\xe9/1.png"] = "x";
+  EXPECT_THAT(refused("dir: latin"), HasSubstr("is not UTF-8, and no model can keep it; rename the folder"));
   files_.streams["pipe"] = {"x"};
   EXPECT_EQ(refused("dir: pipe, classes: [a]"),
             "pictures cannot be read from standard input or a pipe; write them to files first");
