@@ -9,7 +9,6 @@
 
 #include <jpeglib.h>  // needs <cstdio> before it
 
-#include "millrace/core/errors.h"
 #include "millrace/input/pictures/library_jump.h"
 
 namespace millrace {
@@ -100,8 +99,7 @@ class JpegFile {
   void read_lines(PictureScaler& scaler) {
     jpeg_start_decompress(&info_);
     if (info_.output_width != scaler.width() || info_.output_height != scaler.lines()) {
-      throw InternalError(cat("libjpeg gives ", info_.output_width, " x ", info_.output_height, " pixels, expected ",
-                              scaler.width(), " x ", scaler.lines()));
+      errors_.jump.leave("it is of a kind that cannot be reduced");  // such as lossless JPEG
     }
     while (info_.output_scanline < info_.output_height) {
       JSAMPROW line = scaler.line();

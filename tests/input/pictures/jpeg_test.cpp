@@ -106,6 +106,15 @@ TEST(Jpeg, RefusesArithmeticCoding) {
             "the picture is coded arithmetically, expected the usual codes of Huffman");
 }
 
+// Newer versions of libjpeg read lossless JPEG, but cannot reduce it.
+TEST(Jpeg, RefusesWhatCannotBeReduced) {
+  std::string file = jpeg_of(smooth_picture(40, 40, 3));
+  const size_t frame = file.find("\xff\xc0");
+  ASSERT_NE(frame, file.npos);
+  file[frame + 1] = '\xc3';
+  EXPECT_TRUE(decode(file, target_of(3, 8, 8)).wrong.starts_with("cannot decode the JPEG picture: "));
+}
+
 TEST(Jpeg, RefusesCmyk) {
   EXPECT_EQ(decode(jpeg_of(random_picture(8, 8, 4)), target_of(3, 8, 8)).wrong,
             "the picture is CMYK, expected RGB or grey");
