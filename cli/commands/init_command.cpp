@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "millrace/cli/arguments/configuration.h"
@@ -64,7 +65,13 @@ struct InitArguments {
     const std::string usage = c.line() + " DATA.csv --label COLUMN";
     if (data.empty()) throw UsageError("no data are given", {}, usage);
     if (force && out == "-") throw UsageError("--force replaces a file, and --out - writes none");
-    if (label.empty()) throw UsageError("init needs to know which column is to be predicted", {}, usage);
+    // What lies in a folder tells whether there are columns at all: see look_at_data().
+    const auto is_folder = [](const std::string& path) {
+      std::error_code ignored;
+      return std::filesystem::is_directory(path, ignored);
+    };
+    if (!label.empty() || std::ranges::any_of(data, is_folder)) return;
+    throw UsageError("init needs to know which column is to be predicted", {}, usage);
   }
 };
 

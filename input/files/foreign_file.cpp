@@ -30,7 +30,8 @@ struct Signature {
 };
 
 constexpr std::string_view kFromImages = "write images as CSV first, a line for each: its pixels and its label";
-constexpr std::string_view kFromPictures = "image_folder reads pictures, and decode_image decodes them";
+constexpr std::string_view kFromPictures =
+    "image_folder reads pictures, and decode_image decodes them; docs/formats.md has an example";
 constexpr std::string_view kFromMatlab = "write it as CSV first, with writematrix() or scipy.io.loadmat()";
 constexpr std::string_view kFromPickle =
     "write it as CSV first: pandas.read_pickle(FILE).to_csv(\"data.csv\", index=False)";

@@ -264,6 +264,10 @@ TEST_F(InitCommandTest, SaysWhatIsWrongWithTheCommandAndTheData) {
   fails({"d.csv", "--label", "Y2"}, 2, "--label \"Y2\": there is no such column");
   fails({"d.csv", "--label", "y", "--delimiter", "ab"}, 2, "expected one ASCII character");
   fails({"d.csv", "--label", "y", "--delimiter", "\xff"}, 2, "expected one ASCII character");
+  std::filesystem::create_directories(folder_.path("pets/cat"));
+  folder_.write("pets/cat/1.png", "\x89PNG\r\n\x1a\n");
+  fails({"pets"}, 66,
+        "pets/cat/1.png is a PNG image: image_folder reads pictures, and decode_image decodes them; docs/formats.md");
   fails({"none.csv", "--label", "y"}, 66, "no file matches \"none.csv\"");
   folder_.write("one.csv", "x,y\n1,a\n2,a\n");
   fails({"one.csv", "--label", "y"}, 65, "is \"a\" in every row: there is nothing to learn");

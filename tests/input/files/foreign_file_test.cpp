@@ -67,7 +67,8 @@ TEST(ForeignFile, ModelFilesAreUsedOtherwise) {
 
 TEST(ForeignFile, Images) {
   EXPECT_EQ(hint("\x89PNG\r\n\x1a\n"),
-            "the file is a PNG image: image_folder reads pictures, and decode_image decodes them");
+            "the file is a PNG image: image_folder reads pictures, and decode_image decodes them; "
+            "docs/formats.md has an example");
   EXPECT_TRUE(hint("\xff\xd8\xff\xe0").starts_with("the file is a JPEG image"));
 }
 

@@ -145,7 +145,8 @@ TEST(MatchFiles, OfAFolderSaysHowToReadWhatIsInIt) {
       << "they are read as they are";
   EXPECT_EQ(match_files(Patterns{folder.path("deep/*/*.tsv")}, {}, FileSystem::local()).size(), 1u);
   EXPECT_EQ(hint("images"), cat(folder.path("images/7/1.png"),
-                                " is a PNG image: image_folder reads pictures, and decode_image decodes them"));
+                                " is a PNG image: image_folder reads pictures, and decode_image decodes them; "
+                                "docs/formats.md has an example"));
   EXPECT_EQ(hint("empty"), "there is no file in it");
   EXPECT_EQ(hint("hidden"), "there is no file in it");
 }
