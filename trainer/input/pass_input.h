@@ -81,8 +81,8 @@ struct PassInput {
 };
 
 // Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, if `files` are given
-// and no op names files, or names them in another form, if held-out rows are wanted and not exactly one op holds rows out, and if columns are to be
-// kept and no op knows columns.
+// and no op names files, or names them in another form, if held-out rows are wanted and not exactly one op holds rows
+// out, and if columns are to be kept and no op knows columns.
 PassInput pass_input(const PassArgs& args);
 
 }  // namespace millrace
