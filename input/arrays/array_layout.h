@@ -1,5 +1,5 @@
-// ArrayLayout: where the rows of an array lie in the bytes of a file, and what a row is. The headers of formats
-// (npy_header.h, idx_header.h) become one, and every size in them is checked against the file.
+// ArrayLayout: where the rows of an array lie in the bytes of a file, and what a row is. The headers of formats become
+// one, and every size in them is checked against the file.
 #pragma once
 
 #include <cstddef>
@@ -41,5 +41,11 @@ struct ArraySizes {
   uint64_t begin = 0;
 };
 ArrayLayout layout_of(const ArraySizes& array, const FileRange& range);
+
+// Read the header at the beginning of `range`: of a file of NumPy (.npy, formats 1.0 to 3.0), and of one of the IDX
+// format, which MNIST's files have. Throw DataError if it is none, for numbers that no field holds, and as layout_of()
+// does; the error has no place.
+ArrayLayout read_npy_header(const FileRange& range);
+ArrayLayout read_idx_header(const FileRange& range);
 
 }  // namespace millrace

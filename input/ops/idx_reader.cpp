@@ -2,7 +2,6 @@
 #include <string_view>
 
 #include "millrace/input/arrays/array_files.h"
-#include "millrace/input/arrays/idx_header.h"
 #include "millrace/input/catalog.h"
 
 namespace millrace {

@@ -8,7 +8,6 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/arrays/array_source.h"
-#include "millrace/input/arrays/npy_header.h"
 #include "millrace/input/arrays/zip_directory.h"
 #include "millrace/input/catalog.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/input/arrays/idx_header.h"
+#include "millrace/input/arrays/array_layout.h"
 
 #include <gtest/gtest.h>
 

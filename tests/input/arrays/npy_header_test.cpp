@@ -1,4 +1,4 @@
-#include "millrace/input/arrays/npy_header.h"
+#include "millrace/input/arrays/array_layout.h"
 
 #include <gtest/gtest.h>
 
