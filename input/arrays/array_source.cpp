@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "millrace/core/crc32.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/compressed/inflated_file.h"
@@ -53,6 +54,18 @@ void gather(const StoredArray& from, const File& file, const Unit& unit, ArraySc
   }
 }
 
+// Throws DataError if not all bytes of an archive come out of it as they went in.
+void check_unpacked(const File& unpacked, uint32_t crc) {
+  std::vector<char> piece(kPackedAlways);
+  uint32_t sum = 0;
+  uint64_t at = 0;
+  while (const size_t got = unpacked.read(at, piece.data(), piece.size())) {
+    sum = crc32_of({piece.data(), got}, sum);
+    at += got;
+  }
+  if (sum != crc) throw DataError("the checksum is not what the archive says", {}, "is the file damaged?");
+}
+
 std::string rows_text(uint64_t rows) { return count_of(static_cast<int64_t>(rows), "row"); }
 
 }  // namespace
@@ -97,15 +110,21 @@ Port ArraySource::open(const BindArgs&) {
 StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, const ArrayPlace& place_of_array,
                                       ReadHeader read_header) const {
   StoredArray out{.file = std::move(file)};
-  const auto& [compression, begin, end] = place_of_array;
+  const auto& [compression, begin, end, unpacked] = place_of_array;
   const auto opened = [this, entry = out.file] { return open_file(*entry).file; };
   try {
     if (compression == Compression::none) {
       out.layout = read_header({*opened(), begin, end - begin});
       out.begin = begin + out.layout.begin;
     } else {
-      out.unpacked = std::make_shared<UnpackedFile>(UnpackedFile::Settings{
-          .open = opened, .path = out.file->path, .kind = compression, .begin = begin, .end = end});
+      out.unpacked = std::make_shared<UnpackedFile>(
+          UnpackedFile::Settings{.open = opened,
+                                 .path = out.file->path,
+                                 .kind = compression,
+                                 .begin = begin,
+                                 .end = end,
+                                 .size = unpacked ? std::optional(unpacked->size) : std::nullopt});
+      if (unpacked) check_unpacked(*out.unpacked, unpacked->crc);
       out.layout = read_header({*out.unpacked, 0, out.unpacked->size()});
       out.begin = out.layout.begin;
     }

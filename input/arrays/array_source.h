@@ -32,8 +32,15 @@ struct StoredArray {
 
 // Where an array lies in a file, with its header.
 struct ArrayPlace {
+  // What an archive says of the bytes that come out of it.
+  struct Unpacked {
+    uint64_t size = 0;
+    uint32_t crc = 0;
+  };
+
   Compression compression = Compression::none;
   uint64_t begin = 0, end = 0;
+  std::optional<Unpacked> unpacked = {};
 };
 
 struct ArraySourceArgs {

@@ -110,6 +110,7 @@ std::vector<ZipMember> read_zip_directory(const FileRange& archive) {
     member.name = left.substr(kEntryBytes, name);
     member.method = static_cast<ZipMember::Method>(entry.number(10, 2));
     member.encrypted = (entry.number(8, 2) & 1) != 0;
+    member.crc = static_cast<uint32_t>(entry.number(16, 4));
     member.packed_bytes = entry.number(20, 4);
     member.bytes = entry.number(24, 4);
     member.header = entry.number(42, 4);

@@ -16,6 +16,7 @@ struct ZipMember {
   Method method = Method::stored;  // or another number
   bool encrypted = false;
   uint64_t packed_bytes = 0, bytes = 0;  // in the archive, and decompressed: what the archive says
+  uint32_t crc = 0;                      // of these bytes
   uint64_t header = 0;                   // where the member's own header is
 };
 

@@ -76,6 +76,7 @@ struct ZipPart {
   bool zip64 = false;
   uint64_t flags = 0;
   std::optional<size_t> size = {};  // decompressed
+  uint32_t crc = 0;
 };
 
 inline std::string zip_file(const std::vector<ZipPart>& parts, bool zip64_end = false,
@@ -86,8 +87,8 @@ inline std::string zip_file(const std::vector<ZipPart>& parts, bool zip64_end = 
     const size_t whole = part.size.value_or(part.bytes.size());
     const std::string sizes = number_bytes(whole, 8) + number_bytes(part.bytes.size(), 8);
     const auto common = [&](const std::string& extra) {
-      return cat(number_bytes(part.flags, 2), number_bytes(part.method, 2), std::string(8, '\0'),
-                 number_bytes(part.zip64 ? 0xffffffff : part.bytes.size(), 4),
+      return cat(number_bytes(part.flags, 2), number_bytes(part.method, 2), std::string(4, '\0'),
+                 number_bytes(part.crc, 4), number_bytes(part.zip64 ? 0xffffffff : part.bytes.size(), 4),
                  number_bytes(part.zip64 ? 0xffffffff : whole, 4), number_bytes(part.name.size(), 2),
                  number_bytes(extra.size(), 2));
     };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/crc32.h"
 #include "tests/input/arrays/array_bytes.h"
 #include "tests/input/compressed/compressing.h"
 #include "tests/input/graph_check.h"
@@ -25,6 +26,7 @@ using testing_support::MemoryFiles;
 using testing_support::npy_array;
 using testing_support::throws_exactly;
 using testing_support::zip_file;
+using testing_support::ZipPart;
 using testing_support::zstd_of;
 
 std::string idx_images() {
@@ -60,12 +62,23 @@ TEST(PackedArrays, MembersOfArchivesAreReadToo) {
       "- batch: {batch_size: 1}\n";
   files.files["a"] = zip_file({{"x.npy", x}, {"y.npy", y}});
   const Lines expected = GraphCheck(files, list).check();
-  files.files["a"] = zip_file({{.name = "x.npy", .bytes = deflated(x), .method = 8, .size = x.size()},
-                               {.name = "y.npy", .bytes = deflated(y), .method = 8, .zip64 = true, .size = y.size()}});
+  const auto packed = [](const std::string& name, const std::string& array) {
+    return ZipPart{.name = name, .bytes = deflated(array), .method = 8, .size = array.size(), .crc = crc32_of(array)};
+  };
+  ZipPart large = packed("y.npy", y), wrong = packed("x.npy", x);
+  large.zip64 = true;
+  files.files["a"] = zip_file({wrong, large});
   EXPECT_EQ(GraphCheck(files, list).check(), expected);
-  files.files["a"] =
-      zip_file({{.name = "x.npy", .bytes = deflated(x), .method = 8, .size = x.size() + 1}, {"y.npy", y}});
-  EXPECT_EQ(error_of([&] { GraphCheck(files, list).graph(); }), "a: array \"x\": the zip archive is damaged");
+  const auto error = [&] {
+    files.files["a"] = zip_file({wrong, large});
+    return error_of([&] { GraphCheck(files, list).graph(); });
+  };
+  wrong.crc ^= 1;
+  EXPECT_EQ(error(), "a: array \"x\": the checksum is not what the archive says; is the file damaged?");
+  wrong.size = x.size() + 1;
+  EXPECT_EQ(error(), cat("a: array \"x\": expected ", x.size() + 1, " bytes in the compressed data, got ", x.size()));
+  wrong.size = x.size() - 1;
+  EXPECT_EQ(error(), "a: array \"x\": the checksum is not what the archive says; is the file damaged?");
 }
 
 // More than what a task reads at once.
