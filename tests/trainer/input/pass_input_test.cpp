@@ -328,6 +328,24 @@ TEST_F(PassInputTest, ReadsTheFilesThatAreGiven) {
             "input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
 }
 
+TEST_F(PassInputTest, ReadsTheFilesThatAreGivenForEachField) {
+  const Spec list = list_of(
+      "- npy_reader: {fields: {features: x.npy, label: y.npy}, shard: {index: 0, count: 2}}\n"
+      "- batch: {batch_size: 2}\n");
+  const auto fields_with = [&](const std::string& files) {
+    const PassInput pass = pass_input({.input = list, .registry = registry_, .files = parse_yaml(files, "f.yaml")});
+    EXPECT_EQ(pass.left_out, (std::vector<std::string>{"npy_reader.shard"}));
+    std::string out;
+    for (const auto& [name, paths] : pass.list.items()[0].find("npy_reader")->find("fields")->entries()) {
+      out += cat(out.empty() ? "" : "; ", name, ": ", join(OptionType<std::vector<std::string>>::read(paths), ", "));
+    }
+    return out;
+  };
+  EXPECT_EQ(fields_with("{features: [a.npy, b.npy], label: c.npy}"), "features: a.npy, b.npy; label: c.npy");
+  EXPECT_EQ(fields_with("[features=a.npy, label=c=d.npy, features=b.npy]"), "features: a.npy, b.npy; label: c=d.npy");
+  EXPECT_EQ(fields_with("features=a.npy"), "features: a.npy");
+}
+
 // What an op found in the training's data, it does not look for in other data.
 TEST_F(PassInputTest, OpsReadOtherFilesByWhatTheTrainingFound) {
   const Spec list = parse_yaml("- image_folder: {name: pictures, dir: d}\n- batch: {batch_size: 1}\n", "c.yaml");
