@@ -32,15 +32,15 @@ class MILLRACE_EXPORT CompressedFiles {
     std::vector<std::shared_ptr<const FileEntry>> entries = {};
     bool index = false;  // keeps points in the file .NAME.index beside the file NAME
   };
-  // `files` opens them, for which it is given `open`; both outlive this.
+  // `files` opens them, for which it is given `open`; both outlive this. Throws IoError if there should be an index
+  // where none can be written.
   CompressedFiles(FileSystem& files, OpenFiles& open, Settings settings);
-  ~CompressedFiles();
 
-  // Null for a file that is not compressed, or whose first bytes cannot be read. Throws IoError if the file cannot be
-  // opened; ConfigError if the build has no library for it.
+  // Null for a file that is not compressed. Throws IoError if the file cannot be opened, or if its first bytes cannot
+  // be read; ConfigError if the build has no library for it.
   CompressedText* text_of(const FileEntry& entry);
-  // Throws the same, and IoError if the first bytes cannot be read.
-  bool is_compressed(const FileEntry& entry);
+  // The same, but null for a file that nobody looked at yet.
+  const CompressedText* known_text(const FileEntry& entry) const;
   // Where the offsets in a file end: its size, or the size of its text, unknown at first. A file that cannot be
   // opened counts as one that is not compressed. Not for tasks: it takes a ReadingTurn.
   uint64_t end_of(const FileEntry& entry);
@@ -52,12 +52,8 @@ class MILLRACE_EXPORT CompressedFiles {
   bool found() const { return found_.load(std::memory_order_relaxed); }
   // Whether a file is compressed, by its content if it was looked at, else by its name.
   bool may_be_compressed(const FileEntry& entry) const;
-  bool any() const;
-  // Upper bounds: the text that a task reads at once, if `unit_bytes` are usual; the memory of a decoder; the memory
-  // for points. 0 if no file may be compressed.
-  uint64_t most_range(uint64_t unit_bytes) const;
-  uint64_t decoder_memory() const;
-  uint64_t point_memory() const;
+  // Over all files, if units have about `unit_bytes` bytes.
+  TextBounds bounds(uint64_t unit_bytes) const;
   // An upper bound of what save() adds to a state for so many places.
   uint64_t saved_bound(uint64_t places) const;
 
@@ -68,25 +64,17 @@ class MILLRACE_EXPORT CompressedFiles {
 
   // Someone came to the end of the text: its size is known, and its index is written.
   void end_text(CompressedText& text, uint64_t size);
-  // Things to tell about indexes, once each.
-  std::vector<std::string> take_notes();
 
  private:
   struct Looked {
     bool known = false;
-    // An error of the first look is the error of who opens or reads the file.
-    std::exception_ptr open_failure = nullptr, read_failure = nullptr;
+    std::exception_ptr failure = nullptr;  // of the first look: it is the error of who opens the file
     std::unique_ptr<CompressedText> text = nullptr;
     bool indexed = false;  // its index is there, or need not be
   };
-  template <class Body>
-  void for_each_text(const Body& body) const;
   Looked look_at(const FileEntry& entry);
-  std::vector<TextPoint> points_of(uint32_t file) const;
-  bool read_index(CompressedText& text);
-  void write_index(const CompressedText& text);
-  void no_index(const Error& error);
-  void tell(std::string note);
+  bool read_index(CompressedText& text) const;
+  void write_index(const CompressedText& text) const;
 
   FileSystem& files_;
   OpenFiles& open_;
@@ -95,8 +83,6 @@ class MILLRACE_EXPORT CompressedFiles {
 
   mutable Mutex mutex_;
   std::vector<Looked> looked_ MILLRACE_GUARDED_BY(mutex_);  // by FileEntry::index
-  std::vector<std::string> notes_ MILLRACE_GUARDED_BY(mutex_);
-  bool writes_ MILLRACE_GUARDED_BY(mutex_) = true;  // no index failed to be written
   std::atomic<bool> found_{false};
 };
 

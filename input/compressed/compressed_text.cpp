@@ -10,6 +10,10 @@ namespace millrace {
 
 namespace {
 
+// Decoders that may wait to be lent.
+constexpr size_t kMostIdle = 64;
+// Input, state and window of zlib; input, state and a block of zstd.
+constexpr uint64_t kGzipMemory = 131072, kZstdMemory = 524288;
 // A file up to this size with one member is a range.
 constexpr uint64_t kSmallFile = 262144;
 // Text in a BGZF block.
@@ -21,9 +25,9 @@ size_t read_up_to(const CompressedBytes& bytes, const File& raw, uint64_t at, ch
   return left == 0 ? 0 : raw.read(at, to, static_cast<size_t>(std::min<uint64_t>(wanted, left)));
 }
 
-// Goes past the blocks of a zstd frame. False if they do not end in the file.
-bool pass_frame_blocks(const CompressedBytes& bytes, const File& raw, uint64_t& at) {
-  for (;;) {
+// Goes past the blocks of a zstd frame, up to about byte `end`. False if they do not end there.
+bool pass_frame_blocks(const CompressedBytes& bytes, const File& raw, uint64_t end, uint64_t& at) {
+  while (at < end) {
     char header[3];
     if (read_up_to(bytes, raw, at, header, sizeof header) < sizeof header) return false;
     const uint64_t fields = little_endian({header, sizeof header});
@@ -33,6 +37,7 @@ bool pass_frame_blocks(const CompressedBytes& bytes, const File& raw, uint64_t& 
     at += sizeof header + (type == kOneByteRepeated ? 1 : fields >> 3);
     if ((fields & 1) != 0) return true;
   }
+  return false;
 }
 
 // How much text must be held to read the first frame.
@@ -49,7 +54,48 @@ uint64_t window_of_first(const CompressedBytes& bytes, const File& raw) {
   return 0;
 }
 
+uint64_t memory_of(const TextPoint& point) { return sizeof point + (point.window ? point.window->size() : 0); }
+
 }  // namespace
+
+std::unique_ptr<TextDecoder> TextResources::take(const CompressedText& text, uint64_t offset, const TextPoint& point) {
+  std::unique_ptr<TextDecoder> decoder;
+  bool on_the_way = false;
+  {
+    const MutexLock lock(mutex_);
+    auto best = idle_.end();
+    for (auto one = idle_.begin(); one != idle_.end(); ++one) {
+      const uint64_t at = one->decoder->text();
+      if (one->text != &text || one->decoder->failed() || at < point.text || at > offset) continue;
+      if (best == idle_.end() || at > best->decoder->text()) best = one;
+    }
+    on_the_way = best != idle_.end();
+    if (!on_the_way) {
+      best = std::ranges::find_if(idle_, [&](const Idle& one) { return one.decoder->kind() == text.kind(); });
+    }
+    if (best != idle_.end()) {
+      decoder = std::move(best->decoder);
+      idle_.erase(best);
+    }
+  }
+  if (!decoder) decoder = make_decoder(text.kind(), text.entry().path);
+  if (!on_the_way) decoder->start(text.compressed(), point);
+  return decoder;
+}
+
+void TextResources::give(const CompressedText* text, std::unique_ptr<TextDecoder> decoder) noexcept {
+  if (!decoder) return;
+  Idle oldest;  // outlives the lock
+  const MutexLock lock(mutex_);
+  try {
+    if (idle_.size() >= kMostIdle) {
+      oldest = std::move(idle_.front());
+      idle_.erase(idle_.begin());
+    }
+    idle_.push_back({text, std::move(decoder)});
+  } catch (...) {  // then it is not kept
+  }
+}
 
 CompressedText::CompressedText(CompressedBytes bytes, Compression how, TextResources& shared, const File& raw)
     : bytes_(std::move(bytes)), kind_(how), shared_(shared), points_(1), size_(StreamFile::kUnknownSize) {
@@ -62,16 +108,29 @@ CompressedText::CompressedText(CompressedBytes bytes, Compression how, TextResou
   }
 }
 
-CompressedText::~CompressedText() { shared_.give_memory(memory_); }
-
 uint64_t CompressedText::size() const {
   const MutexLock lock(mutex_);
   return size_;
 }
 
 void CompressedText::set_size(uint64_t text_bytes) {
+  note(text_bytes, bytes_.end);
   const MutexLock lock(mutex_);
   size_ = text_bytes;
+}
+
+void CompressedText::note(uint64_t text, uint64_t at) {
+  const MutexLock lock(mutex_);
+  if (text < seen_text_) return;
+  seen_text_ = text;
+  seen_bytes_ = at;
+}
+
+uint64_t CompressedText::bytes_before(uint64_t offset) const {
+  const MutexLock lock(mutex_);
+  if (offset >= seen_text_) return seen_bytes_;
+  return static_cast<uint64_t>(static_cast<double>(offset) / static_cast<double>(seen_text_) *
+                               static_cast<double>(seen_bytes_));
 }
 
 TextPoint CompressedText::before(uint64_t offset) const {
@@ -81,54 +140,51 @@ TextPoint CompressedText::before(uint64_t offset) const {
 
 std::optional<TextRange> CompressedText::range_at(const TextPoint& point, const File& raw, uint64_t bytes) const {
   std::optional<TextRange> range;
-  if (!point.window && blocks_) range = blocks_at(point, raw, bytes);
-  if (!point.window && kind_ == Compression::zstd) range = frames_at(point, raw, bytes);
-  if (!range) range = up_to_next(point);
-  return range || point.at > 0 || kind_ != Compression::gzip ? range : only_member(point, raw);
+  if (!point.window) range = pieces_at(point, raw, bytes);
+  return range ? range : up_to_next(point);
 }
 
-std::optional<TextRange> CompressedText::blocks_at(const TextPoint& point, const File& raw, uint64_t bytes) const {
-  constexpr size_t kTextBytes = 4;
+std::optional<TextRange> CompressedText::pieces_at(const TextPoint& point, const File& raw, uint64_t bytes) const {
   TextPoint end = {.text = point.text, .at = point.at};
-  // The last bytes of a block, which tell how much text it has, and the header of the next one.
-  char both[kTextBytes + kBgzfHeader];
-  size_t got = read_up_to(bytes_, raw, end.at, both + kTextBytes, kBgzfHeader);
-  for (;;) {
-    const uint64_t block = bgzf_block_bytes({both + kTextBytes, got});
-    if (block == 0 || block > bytes_.end - end.at || end.at + block - point.at > shared_.most_compressed()) break;
-    got = read_up_to(bytes_, raw, end.at + block - kTextBytes, both, sizeof both);
-    if (got < kTextBytes) break;
-    got -= kTextBytes;
-    const uint64_t text = little_endian({both, kTextBytes});
-    if (text > kMostInBlock || (end.text > point.text && end.text + text - point.text > bytes)) break;
-    end.text += text;
-    end.at += block;
-  }
-  return end.at > point.at ? std::optional(TextRange{point, end}) : std::nullopt;
-}
-
-std::optional<TextRange> CompressedText::frames_at(const TextPoint& point, const File& raw, uint64_t bytes) const {
-  TextPoint end = {.text = point.text, .at = point.at};
-  for (;;) {
-    char start[kZstdHeader];
-    const std::optional<ZstdHeader> header = zstd_header({start, read_up_to(bytes_, raw, end.at, start, sizeof start)});
-    if (!header || header->dictionary) break;
-    uint64_t at = end.at + header->bytes, text = 0;
-    if (!header->skippable) {
-      text = header->text.value_or(UINT64_MAX);
-      if (text > shared_.most_range() || (end.text > point.text && end.text + text - point.text > bytes)) break;
-      if (!pass_frame_blocks(bytes_, raw, at)) break;
-      at += header->checksum ? 4 : 0;
+  while (end.at < bytes_.end) {
+    const std::optional<Piece> piece = kind_ == Compression::zstd                  ? frame_at(end.at, raw)
+                                       : blocks_                                   ? block_at(end.at, raw)
+                                       : kind_ == Compression::gzip && end.at == 0 ? only_member(raw)
+                                                                                   : std::nullopt;
+    if (!piece || piece->text > shared_.most_range() || piece->bytes > bytes_.end - end.at ||
+        end.at + piece->bytes - point.at > shared_.most_compressed() ||
+        (end.text > point.text && end.text + piece->text - point.text > bytes)) {
+      break;
     }
-    if (at > bytes_.end || at - point.at > shared_.most_compressed()) break;
-    end.at = at;
-    end.text += text;
+    end.text += piece->text;
+    end.at += piece->bytes;
   }
   return end.at > point.at ? std::optional(TextRange{point, end}) : std::nullopt;
 }
 
-// A small file is a range if it has a single member, so that its last bytes tell how much text it has.
-std::optional<TextRange> CompressedText::only_member(const TextPoint& point, const File& raw) const {
+std::optional<CompressedText::Piece> CompressedText::block_at(uint64_t at, const File& raw) const {
+  constexpr size_t kTextBytes = 4;
+  char bytes[kBgzfHeader];
+  const uint64_t block = bgzf_block_bytes({bytes, read_up_to(bytes_, raw, at, bytes, sizeof bytes)});
+  // Its last bytes tell how much text it has.
+  if (block == 0 || read_up_to(bytes_, raw, at + block - kTextBytes, bytes, kTextBytes) < kTextBytes) return {};
+  const uint64_t text = little_endian({bytes, kTextBytes});
+  return text <= kMostInBlock ? std::optional(Piece{block, text}) : std::nullopt;
+}
+
+std::optional<CompressedText::Piece> CompressedText::frame_at(uint64_t at, const File& raw) const {
+  char start[kZstdHeader];
+  const std::optional<ZstdHeader> header = zstd_header({start, read_up_to(bytes_, raw, at, start, sizeof start)});
+  if (!header || header->dictionary) return {};
+  if (header->skippable) return Piece{header->bytes, 0};
+  if (header->text.value_or(UINT64_MAX) > shared_.most_range()) return {};
+  uint64_t end = at + header->bytes;
+  if (!pass_frame_blocks(bytes_, raw, at + shared_.most_compressed(), end)) return {};
+  return Piece{end + (header->checksum ? 4 : 0) - at, *header->text};
+}
+
+// A small file with a single member, whose last bytes tell how much text it has.
+std::optional<CompressedText::Piece> CompressedText::only_member(const File& raw) const {
   constexpr size_t kLeast = 18, kTextBytes = 4;
   if (bytes_.end > kSmallFile || bytes_.end < kLeast) return {};
   std::string all(static_cast<size_t>(bytes_.end), '\0');
@@ -138,8 +194,7 @@ std::optional<TextRange> CompressedText::only_member(const TextPoint& point, con
     if (compression_of(view.substr(at)) == Compression::gzip) return {};
   }
   const uint64_t text = little_endian(view.substr(view.size() - kTextBytes));
-  if (text == 0 || text > shared_.most_range()) return {};
-  return TextRange{point, {.text = text, .at = bytes_.end}};
+  return text > 0 ? std::optional(Piece{bytes_.end, text}) : std::nullopt;
 }
 
 std::optional<TextRange> CompressedText::up_to_next(const TextPoint& point) const {
@@ -155,6 +210,10 @@ std::optional<TextRange> CompressedText::up_to_next(const TextPoint& point) cons
 
 bool CompressedText::wants(uint64_t text, uint64_t at) const {
   const MutexLock lock(mutex_);
+  return is_wanted(text, at);
+}
+
+bool CompressedText::is_wanted(uint64_t text, uint64_t at) const {
   const auto next = std::ranges::upper_bound(points_, text, {}, &TextPoint::text);
   const TextPoint& last = *std::prev(next);
   return text >= last.text + distance_ && at >= last.at + kLeastBytes &&
@@ -163,9 +222,9 @@ bool CompressedText::wants(uint64_t text, uint64_t at) const {
 
 void CompressedText::add(const TextPoint& point) {
   const uint64_t bytes = memory_of(point);
-  while (wants(point.text, point.at)) {
-    const MutexLock lock(mutex_);
-    if (memory_ + bytes <= TextResources::kOfFile && shared_.take_memory(bytes)) {
+  const MutexLock lock(mutex_);
+  while (is_wanted(point.text, point.at)) {
+    if (memory_ + bytes <= shared_.point_memory()) {
       memory_ += bytes;
       points_.insert(std::ranges::upper_bound(points_, point.text, {}, &TextPoint::text), point);
       return;
@@ -181,48 +240,58 @@ void CompressedText::thin() {
   for (size_t i = 1; i < points_.size(); ++i) {
     if (i % 2 == 0) {
       points_[kept++] = std::move(points_[i]);
-      continue;
+    } else {
+      memory_ -= memory_of(points_[i]);
     }
-    memory_ -= memory_of(points_[i]);
-    shared_.give_memory(memory_of(points_[i]));
   }
   points_.resize(kept);
   distance_ *= 2;
 }
 
-void CompressedText::note(uint64_t text, uint64_t at) {
-  const MutexLock lock(mutex_);
-  front_.text = text;
-  front_.at = at;
+size_t CompressedText::read(TextDecoder& decoder, const File& raw, char* to, size_t bytes) {
+  size_t done = 0;
+  while (done < bytes) {
+    try {
+      const size_t got = decoder.read(raw, to + done, bytes - done);
+      if (got == 0) break;
+      done += got;
+      learn(decoder);
+    } catch (const Error&) {
+      if (done == 0) throw;
+      break;
+    }
+  }
+  return done;
 }
 
-uint64_t CompressedText::bytes_before(uint64_t offset) const {
-  const MutexLock lock(mutex_);
-  const auto next = std::ranges::upper_bound(points_, offset, {}, &TextPoint::text);
-  std::pair<uint64_t, uint64_t> low = {std::prev(next)->text, std::prev(next)->at}, high = {size_, bytes_.end};
-  if (next != points_.end()) high = {next->text, next->at};
-  if (front_.text <= offset && front_.text > low.first) low = {front_.text, front_.at};
-  if (front_.text > offset && front_.text < high.first) high = {front_.text, front_.at};
-  if (offset >= high.first) return high.second;
-  const double share = static_cast<double>(offset - low.first) / static_cast<double>(high.first - low.first);
-  return low.second +
-         static_cast<uint64_t>(share * static_cast<double>(high.second - std::min(low.second, high.second)));
+bool CompressedText::skip(TextDecoder& decoder, const File& raw, uint64_t offset) {
+  if (!decoder.skip(raw, offset)) return false;
+  learn(decoder);
+  return true;
 }
 
-uint64_t CompressedText::most_range(uint64_t unit_bytes) const {
-  if (blocks_) return std::max(unit_bytes, kMostInBlock);
+void CompressedText::learn(const TextDecoder& decoder) {
+  note(decoder.text(), decoder.at());
+  const TextPoint& start = decoder.last_start();
+  if (wants(start.text, start.at)) add(start);
+  if (decoder.at_point() && wants(decoder.text(), decoder.at())) add(decoder.point());
+}
+
+TextBounds CompressedText::bounds(uint64_t unit_bytes) const {
+  const bool zstd = kind_ == Compression::zstd;
+  const uint64_t windows = zstd || blocks_ ? 0 : kMostInWindow;
   // Deflate makes no more text of its bytes.
   constexpr uint64_t kMostRatio = 1032;
-  return kind_ == Compression::zstd ? shared_.most_range() : std::min(shared_.most_range(), bytes_.end * kMostRatio);
+  const uint64_t range = zstd ? shared_.most_range() : std::min(shared_.most_range(), bytes_.end * kMostRatio);
+  return {.range = blocks_ ? std::max(unit_bytes, kMostInBlock) : range,
+          .decoder = zstd ? kZstdMemory + bytes_.most_window : kGzipMemory,
+          .points = std::min(shared_.point_memory(), bytes_.end / kLeastBytes * (sizeof(TextPoint) + windows))};
 }
 
-uint64_t CompressedText::most_memory() const {
-  const uint64_t windows = kind_ == Compression::gzip && !blocks_ ? kMostInWindow : 0;
-  return std::min(TextResources::kOfFile, bytes_.end / kLeastBytes * (sizeof(TextPoint) + windows));
-}
-
-uint64_t CompressedText::memory_of(const TextPoint& point) {
-  return sizeof point + (point.window ? point.window->size() : 0);
+TextBounds CompressedText::unknown_bounds(const FileEntry& file, const TextResources& shared) {
+  return {.range = shared.most_range(),
+          .decoder = kZstdMemory + kUsualWindow,
+          .points = std::min(shared.point_memory(), file.size / 2)};
 }
 
 std::vector<TextPoint> CompressedText::points() const {
@@ -242,8 +311,7 @@ void CompressedText::load(const TextPoint& point) {
         {entry().path});
   }
   const uint64_t bytes = memory_of(point);
-  if (std::prev(next)->text == point.text || memory_ + bytes > TextResources::kOfFile || !shared_.take_memory(bytes))
-    return;
+  if (std::prev(next)->text == point.text || memory_ + bytes > shared_.point_memory()) return;
   memory_ += bytes;
   points_.insert(next, point);
 }

@@ -1,7 +1,10 @@
 // CompressedText: what is known about the text in one compressed file: from where it can be read, and how long it is.
-// It learns while the file is read. Thread-safe; it holds no file open.
+// It learns while the file is read. TextResources: what the texts of one source share. Thread-safe; they hold no file
+// open.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,9 +13,50 @@
 
 #include "millrace/core/threads/mutex.h"
 #include "millrace/input/compressed/text_decoder.h"
-#include "millrace/input/compressed/text_resources.h"
 
 namespace millrace {
+
+class CompressedText;
+
+class TextResources {
+ public:
+  // Memory for the points of a file, and of all files of a source.
+  static constexpr uint64_t kOfFile = uint64_t{8} << 20, kOfSource = uint64_t{256} << 20;
+  explicit TextResources(size_t files = 1) : point_memory_(std::min(kOfFile, kOfSource / std::max<size_t>(files, 1))) {}
+
+  // For the points of each file.
+  uint64_t point_memory() const { return point_memory_; }
+
+  // The most bytes of text that a range has, at first. There are more bytes of the file if the text hardly compresses,
+  // and for what is between members and frames.
+  static constexpr uint64_t kMostRange = uint64_t{8} << 20;
+  uint64_t most_range() const { return most_range_; }
+  uint64_t most_compressed() const { return most_range_ + most_range_ / 8; }
+  // REQUIRES: nobody reads yet.
+  void halve_ranges() { most_range_ /= 2; }
+
+  // A decoder that stands at `point` of the text, or further on the way to `offset`.
+  std::unique_ptr<TextDecoder> take(const CompressedText& text, uint64_t offset, const TextPoint& point);
+  // A decoder that is given back, if there is one, may be lent again where it stands in `text`; without a text only its
+  // memory is of use.
+  void give(const CompressedText* text, std::unique_ptr<TextDecoder> decoder) noexcept;
+
+  // Whether the members and frames of this source end with a line, so that a record begins where one begins. A guess.
+  bool end_with_lines() const { return end_with_lines_.load(std::memory_order_relaxed); }
+  void learn_end(bool line) { end_with_lines_.store(line, std::memory_order_relaxed); }
+
+ private:
+  struct Idle {
+    const CompressedText* text = nullptr;
+    std::unique_ptr<TextDecoder> decoder = nullptr;
+  };
+
+  const uint64_t point_memory_;
+  uint64_t most_range_ = kMostRange;
+  Mutex mutex_;
+  std::vector<Idle> idle_ MILLRACE_GUARDED_BY(mutex_);  // the last was given back last
+  std::atomic<bool> end_with_lines_{false};
+};
 
 // Text that can be read without what comes before.
 struct TextRange {
@@ -22,6 +66,13 @@ struct TextRange {
   uint64_t compressed_bytes() const { return end.at - begin.at; }
   // Whether it consists of whole members or frames.
   bool whole() const { return !begin.window && !end.window; }
+};
+
+// Upper bounds; all 0 without compressed files.
+struct TextBounds {
+  uint64_t range = 0;    // the text that a task reads at once
+  uint64_t decoder = 0;  // the memory of a decoder
+  uint64_t points = 0;   // the memory for points
 };
 
 class MILLRACE_EXPORT CompressedText {
@@ -36,41 +87,41 @@ class MILLRACE_EXPORT CompressedText {
 
   // `raw` is the file, opened. `shared` outlives this.
   CompressedText(CompressedBytes bytes, Compression how, TextResources& shared, const File& raw);
-  ~CompressedText();
-  CompressedText(const CompressedText&) = delete;
-  CompressedText& operator=(const CompressedText&) = delete;
 
   const FileEntry& entry() const { return *bytes_.entry; }
   Compression kind() const { return kind_; }
   const CompressedBytes& compressed() const { return bytes_; }
+  TextResources& shared() const { return shared_; }
   // Whether it is BGZF, whose blocks tell where the next one begins.
   bool has_blocks() const { return blocks_; }
+  // If units have about `unit_bytes` bytes.
+  TextBounds bounds(uint64_t unit_bytes) const;
+  // Of a file that nobody looked at yet.
+  static TextBounds unknown_bounds(const FileEntry& file, const TextResources& shared);
 
   // Bytes of text; StreamFile::kUnknownSize until someone came to its end.
   uint64_t size() const;
   void set_size(uint64_t text_bytes);
+  // Says that the text up to `text` lies in the file up to `at`.
+  void note(uint64_t text, uint64_t at);
+  // About how many bytes of the file hold the text before `offset`.
+  uint64_t bytes_before(uint64_t offset) const;
 
   // The last known point at or before text offset `offset`.
   TextPoint before(uint64_t offset) const;
   // A range that begins at `point`: small members or frames that tell their lengths, together about `bytes` bytes of
   // text if they are no longer; or up to the next point. None if nothing is known, or if it is too long.
   std::optional<TextRange> range_at(const TextPoint& point, const File& raw, uint64_t bytes) const;
-
-  // Whether a point at this place is of use; add() takes it, unless memory is short.
+  // Whether a point at this place is of use.
   bool wants(uint64_t text, uint64_t at) const;
+  // Takes the point if it is of use and there is memory.
   void add(const TextPoint& point);
-  // Adds the place where the decoder is, if it is a point that is of use.
-  void learn(const TextDecoder& decoder) {
-    if (decoder.at_point() && wants(decoder.text(), decoder.at())) add(decoder.point());
-  }
-  // Says that the text up to `text` lies in the file up to `at`.
-  void note(uint64_t text, uint64_t at);
-  // About how many bytes of the file hold the text before `offset`.
-  uint64_t bytes_before(uint64_t offset) const;
 
-  // Upper bound of the text of a range, and of the memory for points.
-  uint64_t most_range(uint64_t unit_bytes) const;
-  uint64_t most_memory() const;
+  // Reads on with a decoder of this text, and learns on the way. Fewer bytes only at the end of what it reads, and
+  // before an error, which the next call throws.
+  size_t read(TextDecoder& decoder, const File& raw, char* to, size_t bytes);
+  // Reads on, a little, on the way to `offset`. False if the decoder is there, or at the end.
+  bool skip(TextDecoder& decoder, const File& raw, uint64_t offset);
 
   // All but the first, which is the start.
   std::vector<TextPoint> points() const;
@@ -78,11 +129,17 @@ class MILLRACE_EXPORT CompressedText {
   void load(const TextPoint& point);
 
  private:
-  static uint64_t memory_of(const TextPoint& point);
-  std::optional<TextRange> blocks_at(const TextPoint& point, const File& raw, uint64_t bytes) const;
-  std::optional<TextRange> frames_at(const TextPoint& point, const File& raw, uint64_t bytes) const;
-  std::optional<TextRange> only_member(const TextPoint& point, const File& raw) const;
+  // A member or frame that tells how long it is.
+  struct Piece {
+    uint64_t bytes = 0, text = 0;
+  };
+  std::optional<TextRange> pieces_at(const TextPoint& point, const File& raw, uint64_t bytes) const;
+  std::optional<Piece> block_at(uint64_t at, const File& raw) const;
+  std::optional<Piece> frame_at(uint64_t at, const File& raw) const;
+  std::optional<Piece> only_member(const File& raw) const;
   std::optional<TextRange> up_to_next(const TextPoint& point) const;
+  void learn(const TextDecoder& decoder);
+  bool is_wanted(uint64_t text, uint64_t at) const MILLRACE_REQUIRES(mutex_);
   void thin() MILLRACE_REQUIRES(mutex_);
 
   CompressedBytes bytes_;
@@ -95,7 +152,7 @@ class MILLRACE_EXPORT CompressedText {
   uint64_t memory_ MILLRACE_GUARDED_BY(mutex_) = 0;            // of all but the first
   uint64_t distance_ MILLRACE_GUARDED_BY(mutex_) = kDistance;
   uint64_t size_ MILLRACE_GUARDED_BY(mutex_);
-  TextPoint front_ MILLRACE_GUARDED_BY(mutex_);  // how far it was read in this pass
+  uint64_t seen_text_ MILLRACE_GUARDED_BY(mutex_) = 0, seen_bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace millrace

@@ -59,45 +59,32 @@ struct WholeMembers {
 
 class GzipDecoder final : public TextDecoder {
  public:
-  explicit GzipDecoder(bool bare) : bare_(bare) {
+  explicit GzipDecoder(Compression kind) : TextDecoder(kind), bare_(kind == Compression::deflate) {
     if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
   ~GzipDecoder() override { inflateEnd(&stream_); }
-
-  void settle(const File& raw, uint64_t end) override {
-    do {
-      while (next_ == Next::blocks) {
-        want(raw, 1);
-        char none = 0;
-        const size_t before = input().size();
-        if (const int code = inflate_some(&none, 0, Z_NO_FLUSH); code != Z_OK || input().size() == before) break;
-      }
-      if (next_ == Next::trailer) read_trailer(raw);
-    } while (at_start() && at() < end && read_header(raw));
-  }
 
   bool decode_whole(std::span<const char> compressed, std::span<char> to) override {
     return whole_.decode(compressed, to);
   }
 
-  bool at_start() const override { return next_ == Next::header; }
   bool at_point() const override {
-    return at_start() || (next_ == Next::blocks && (stream_.data_type & (kEndOfBlock | kLastBlock)) == kEndOfBlock);
+    return next_ == Next::blocks && (stream_.data_type & (kEndOfBlock | kLastBlock)) == kEndOfBlock;
   }
 
   TextPoint point() const override {
-    TextPoint out = TextDecoder::point();
-    if (at_start()) return out;
     auto window = std::make_shared<std::string>(kWindowBytes, '\0');
     uInt bytes = 0;
     // It only copies.
     inflateGetDictionary(const_cast<z_stream*>(&stream_), reinterpret_cast<Bytef*>(window->data()), &bytes);
     window->resize(bytes);
-    out.window = std::move(window);
-    out.bits = static_cast<uint8_t>(stream_.data_type & kBits);
-    out.crc = crc_;
-    out.length = length_;
-    return out;
+    return {.text = text(),
+            .at = at(),
+            .at_line = at_line_,
+            .window = std::move(window),
+            .bits = static_cast<uint8_t>(stream_.data_type & kBits),
+            .crc = crc_,
+            .length = length_};
   }
 
   bool agrees_with(const TextPoint& later) const override {
@@ -130,20 +117,20 @@ class GzipDecoder final : public TextDecoder {
         case Next::end: return 0;
         case Next::blocks: {
           want(raw, 1);
-          const size_t before = input().size();
+          const bool at_end = input().empty();
           size_t got = 0;
-          const int code = inflate_some(to, bytes, bare_ ? Z_NO_FLUSH : Z_BLOCK, &got);
+          const int code = inflate_some(to, bytes, got);
           if (got > 0) return got;
           if (code != Z_OK && code != Z_BUF_ERROR && code != Z_STREAM_END) throw damaged();
-          if (before == 0 && code != Z_STREAM_END) throw truncated();
+          if (at_end && code != Z_STREAM_END) throw truncated();
           break;
         }
       }
     }
   }
 
-  // A step of zlib; sets what comes next. Z_BLOCK: up to the end of a block.
-  int inflate_some(char* to, size_t bytes, int flush, size_t* got = nullptr) {
+  // A step of zlib, of a gzip member up to the end of a block; sets what comes next.
+  int inflate_some(char* to, size_t bytes, size_t& got) {
     constexpr size_t kMost = size_t{1} << 30;
     const std::string_view in = input();
     const size_t room = std::min(bytes, kMost);
@@ -151,12 +138,11 @@ class GzipDecoder final : public TextDecoder {
     stream_.avail_in = static_cast<uInt>(in.size());
     stream_.next_out = reinterpret_cast<Bytef*>(to);
     stream_.avail_out = static_cast<uInt>(room);
-    const int code = inflate(&stream_, flush);
+    const int code = inflate(&stream_, bare_ ? Z_NO_FLUSH : Z_BLOCK);
     take(in.size() - stream_.avail_in);
-    const size_t made = room - stream_.avail_out;
-    crc_ = bare_ ? 0 : crc_after(crc_, to, made);
-    length_ += static_cast<uint32_t>(made);
-    if (got != nullptr) *got = made;
+    got = room - stream_.avail_out;
+    crc_ = bare_ ? 0 : crc_after(crc_, to, got);
+    length_ += static_cast<uint32_t>(got);
     if (code == Z_STREAM_END) next_ = bare_ ? Next::end : Next::trailer;
     return code;
   }
@@ -181,6 +167,7 @@ class GzipDecoder final : public TextDecoder {
     if (input().empty()) return false;
     if (input().size() >= kMagicBytes && compression_of(input()) != Compression::gzip) throw no_member();
     if (input().size() < kMemberHeader) throw truncated();
+    begin_member();
     const auto flags = static_cast<unsigned char>(input()[3]);
     constexpr unsigned kHeaderCrc = 2, kExtra = 4, kName = 8, kComment = 16;
     pass(raw, kMemberHeader);
@@ -251,7 +238,7 @@ class GzipDecoder final : public TextDecoder {
 
 }  // namespace
 
-std::unique_ptr<TextDecoder> make_gzip_decoder(bool bare) { return std::make_unique<GzipDecoder>(bare); }
+std::unique_ptr<TextDecoder> make_gzip_decoder(Compression kind) { return std::make_unique<GzipDecoder>(kind); }
 
 }  // namespace millrace
 
@@ -259,7 +246,7 @@ std::unique_ptr<TextDecoder> make_gzip_decoder(bool bare) { return std::make_uni
 
 namespace millrace {
 
-std::unique_ptr<TextDecoder> make_gzip_decoder(bool) { return nullptr; }
+std::unique_ptr<TextDecoder> make_gzip_decoder(Compression) { return nullptr; }
 
 }  // namespace millrace
 

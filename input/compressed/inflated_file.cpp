@@ -19,103 +19,94 @@ CompressedBytes bytes_of(const UnpackedFile::Settings& settings) {
 
 }  // namespace
 
-InflatedFile::InflatedFile(TextResources& shared, CompressedText& text, std::shared_ptr<const File> raw,
-                           std::optional<TextRange> range)
-    : shared_(shared), text_(text), raw_(std::move(raw)), range_(std::move(range)) {}
+InflatedFile::InflatedFile(CompressedText& text, std::shared_ptr<const File> raw, std::optional<TextRange> range)
+    : text_(text), raw_(std::move(raw)), range_(std::move(range)) {}
 
-InflatedFile::~InflatedFile() { shared_.give(text_, std::move(decoder_)); }
+InflatedFile::~InflatedFile() { give(); }
 
 size_t InflatedFile::read(uint64_t offset, void* to, size_t bytes) const {
   const MutexLock lock(mutex_);
   auto* const out = static_cast<char*>(to);
-  size_t done = 0;
-  if (range_ && range_->whole() && !tried_whole_ && offset == range_->begin.text && bytes >= range_->text_bytes()) {
-    tried_whole_ = true;
-    done = read_whole(out);
+  if (range_ && range_->begin.text <= offset && offset < range_->end.text) {
+    return read_in_range(offset, out, static_cast<size_t>(std::min<uint64_t>(bytes, range_->end.text - offset)));
   }
-  while (done < bytes) {
-    try {
-      const size_t got = read_some(offset + done, out + done, bytes - done);
-      if (got == 0) break;
-      done += got;
-    } catch (const Error&) {
-      // It comes again when the text before it is used up.
-      if (done == 0) throw;
-      break;
-    }
-  }
-  return done;
+  if (offset >= text_.size()) return 0;
+  go_to(offset);
+  const size_t got = text_.read(*decoder_, *raw_, out, bytes);
+  if (got < bytes && !decoder_->failed()) text_.set_size(decoder_->text());
+  return got;
 }
 
-// Returns 0 if the range must be read bit by bit, which says what is wrong with it.
-size_t InflatedFile::read_whole(char* to) const {
-  shared_.give(text_, std::move(decoder_));
-  // The point that is asked for does not matter: nothing is read from there.
-  decoder_ = shared_.take(text_, range_->begin.text, range_->begin);
+size_t InflatedFile::read_in_range(uint64_t offset, char* to, size_t bytes) const {
+  const bool all = range_->whole() && bytes == range_->text_bytes();
+  if (all && read_whole(to)) return bytes;
+  if (!in_range_ || decoder_->text() > offset) {
+    take(range_->begin.text, range_->begin);
+    CompressedBytes compressed = text_.compressed();
+    if (!range_->end.window) compressed.end = range_->end.at;
+    decoder_->start(compressed, range_->begin);
+    in_range_ = true;
+  }
+  while (text_.skip(*decoder_, *raw_, offset)) {
+  }
+  const size_t got = text_.read(*decoder_, *raw_, to, bytes);
+  if (got > 0 && decoder_->text() < range_->end.text) return got;
+  try {
+    leave_range();
+    return got;
+  } catch (const Error&) {
+    // It comes with the last byte, after the text before.
+    if (got <= 1) throw;
+    return got - 1;
+  }
+}
+
+// False if the range must be read bit by bit, which says what is wrong with it.
+bool InflatedFile::read_whole(char* to) const {
+  take(range_->begin.text, range_->begin);
   std::vector<char>& compressed = decoder_->scratch();
   const auto bytes = static_cast<size_t>(range_->compressed_bytes()), text = static_cast<size_t>(range_->text_bytes());
   if (compressed.size() < bytes) compressed.resize(bytes);
   const size_t got = raw_->read(range_->begin.at, compressed.data(), bytes);
-  const bool whole = got == bytes && decoder_->decode_whole({compressed.data(), bytes}, {to, text});
-  decoder_->start(text_.compressed(), whole ? range_->end : range_->begin);
-  in_range_ = !whole;
-  if (whole && text > 0) shared_.learn_end(to[text - 1] == '\n');
-  return whole ? text : 0;
+  if (got < bytes || !decoder_->decode_whole({compressed.data(), bytes}, {to, text})) {
+    decoder_->start(text_.compressed(), range_->begin);
+    return false;
+  }
+  decoder_->start(text_.compressed(), range_->end);
+  text_.shared().learn_end(to[text - 1] == '\n');
+  return true;
 }
 
-size_t InflatedFile::read_some(uint64_t offset, char* to, size_t bytes) const {
-  if (offset >= text_.size()) return 0;
-  go_to(offset);
-  if (in_range_) bytes = static_cast<size_t>(std::min<uint64_t>(bytes, range_->end.text - offset));
-  const size_t got = decoder_->read(*raw_, to, bytes);
-  text_.learn(*decoder_);
-  if (in_range_) {
-    check_range(got == 0);
-  } else if (got == 0) {
-    text_.set_size(decoder_->text());
+// At the end of the range, which must be as it was said to be.
+void InflatedFile::leave_range() const {
+  const TextPoint& end = range_->end;
+  char more = 0;
+  const bool same =
+      decoder_->text() == end.text && (end.window ? decoder_->agrees_with(end) : decoder_->read(*raw_, &more, 1) == 0);
+  if (!same) {
+    throw DataError(cat("the compressed data before byte ", end.at, " of the file are not what they should be"),
+                    {text_.entry().path}, "is the file damaged, or was it changed meanwhile?");
   }
-  return got;
+  decoder_->start(text_.compressed(), end);
+  in_range_ = false;
 }
 
 void InflatedFile::go_to(uint64_t offset) const {
-  // No point between the decoder and the offset spares enough to look for it.
-  constexpr uint64_t kNear = 65536;
-  if (!decoder_ || decoder_->failed() || decoder_->text() > offset || offset - decoder_->text() > kNear) {
-    TextPoint point = text_.before(offset);
-    in_range_ = false;
-    if (range_ && range_->begin.text <= offset && offset < range_->end.text) {
-      point = range_->begin;
-      in_range_ = true;
-    } else if (range_ && range_->end.text <= offset && range_->end.text > point.text) {
-      point = range_->end;
-    }
-    const bool is_better =
-        !decoder_ || decoder_->failed() || decoder_->text() > offset || decoder_->text() < point.text;
-    if (is_better) {
-      shared_.give(text_, std::move(decoder_));
-      decoder_ = shared_.take(text_, offset, point);
-    }
+  TextPoint point = text_.before(offset);
+  if (range_ && range_->end.text <= offset && range_->end.text > point.text) point = range_->end;
+  if (!decoder_ || in_range_ || decoder_->text() > offset || decoder_->text() < point.text) take(offset, point);
+  while (text_.skip(*decoder_, *raw_, offset)) {
   }
-  while (decoder_->skip(*raw_, offset)) text_.learn(*decoder_);
 }
 
-// At the end of the range, which must be as it was said to be. `ended`: the text ends here.
-void InflatedFile::check_range(bool ended) const {
-  const TextPoint& end = range_->end;
-  if (decoder_->text() < end.text && !ended) return;
+void InflatedFile::take(uint64_t offset, const TextPoint& point) const {
+  give();
+  decoder_ = text_.shared().take(text_, offset, point);
+}
+
+void InflatedFile::give() const {
+  text_.shared().give(in_range_ ? nullptr : &text_, std::move(decoder_));
   in_range_ = false;
-  bool same = false;
-  if (decoder_->text() < end.text) {
-    // It has less text.
-  } else if (end.window) {
-    same = decoder_->agrees_with(end);
-  } else {
-    decoder_->settle(*raw_, end.at);
-    same = decoder_->at_start() && decoder_->at() == end.at;
-  }
-  if (same) return;
-  throw DataError(cat("the compressed data before byte ", end.at, " of the file are not what they should be"),
-                  {text_.entry().path}, "is the file damaged, or was it changed meanwhile?");
 }
 
 UnpackedFile::UnpackedFile(Settings settings)
@@ -126,7 +117,7 @@ UnpackedFile::UnpackedFile(Settings settings)
 
 uint64_t UnpackedFile::size() const {
   if (text_.size() == StreamFile::kUnknownSize) {
-    const InflatedFile file(shared_, text_, settings_.open());
+    const InflatedFile file(text_, settings_.open());
     std::vector<char> passed(TextDecoder::kReadBytes);
     uint64_t at = 0;
     while (const size_t got = file.read(at, passed.data(), passed.size())) at += got;
@@ -138,7 +129,7 @@ size_t UnpackedFile::read(uint64_t offset, void* to, size_t bytes) const {
   if (settings_.size) {
     bytes = static_cast<size_t>(std::min<uint64_t>(bytes, *settings_.size - std::min(*settings_.size, offset)));
   }
-  const InflatedFile file(shared_, text_, settings_.open());
+  const InflatedFile file(text_, settings_.open());
   size_t done = 0;
   while (done < bytes) {
     const size_t got = file.read(offset + done, static_cast<char*>(to) + done, bytes - done);

@@ -11,7 +11,6 @@
 #include "millrace/core/export.h"
 #include "millrace/core/threads/mutex.h"
 #include "millrace/input/compressed/compressed_text.h"
-#include "millrace/input/compressed/text_resources.h"
 
 namespace millrace {
 
@@ -19,32 +18,32 @@ namespace millrace {
 // known point before it. size() is the size on disk.
 class MILLRACE_EXPORT InflatedFile final : public File {
  public:
-  // With a `range`, a read that begins where the range does, and reads all of it, may decode it as a whole. `shared`
-  // and `text` outlive the file.
-  InflatedFile(TextResources& shared, CompressedText& text, std::shared_ptr<const File> raw,
-               std::optional<TextRange> range = {});
+  // With a `range`, a read that begins where the range does, and reads all of it, may decode it as a whole. `text`
+  // outlives the file.
+  InflatedFile(CompressedText& text, std::shared_ptr<const File> raw, std::optional<TextRange> range = {});
   ~InflatedFile() override;
 
   uint64_t size() const override { return raw_->size(); }
   uint64_t size_at_open() const override { return raw_->size_at_open(); }
-  // Throws DataError if the compressed data are wrong, after all text before.
+  // Fewer bytes also at the end of the range. Throws DataError if the compressed data are wrong, after all text before;
+  // or if the range does not have the text that it should have.
   size_t read(uint64_t offset, void* to, size_t bytes) const override;
 
  private:
-  size_t read_whole(char* to) const MILLRACE_REQUIRES(mutex_);
-  size_t read_some(uint64_t offset, char* to, size_t bytes) const MILLRACE_REQUIRES(mutex_);
+  bool read_whole(char* to) const MILLRACE_REQUIRES(mutex_);
+  size_t read_in_range(uint64_t offset, char* to, size_t bytes) const MILLRACE_REQUIRES(mutex_);
+  void leave_range() const MILLRACE_REQUIRES(mutex_);
   void go_to(uint64_t offset) const MILLRACE_REQUIRES(mutex_);
-  void check_range(bool ended) const MILLRACE_REQUIRES(mutex_);
+  void take(uint64_t offset, const TextPoint& point) const MILLRACE_REQUIRES(mutex_);
+  void give() const MILLRACE_REQUIRES(mutex_);
 
-  TextResources& shared_;
   CompressedText& text_;
   const std::shared_ptr<const File> raw_;
   const std::optional<TextRange> range_;
 
   mutable Mutex mutex_;
   mutable std::unique_ptr<TextDecoder> decoder_ MILLRACE_GUARDED_BY(mutex_);
-  mutable bool tried_whole_ MILLRACE_GUARDED_BY(mutex_) = false;
-  mutable bool in_range_ MILLRACE_GUARDED_BY(mutex_) = false;  // the decoder came from the start of the range
+  mutable bool in_range_ MILLRACE_GUARDED_BY(mutex_) = false;  // the decoder reads no further than the range
 };
 
 // The text in a compressed file, or in a part of a file. It may be read at any place by any thread; reading in order is

@@ -21,6 +21,7 @@ void TextDecoder::start(const CompressedBytes& bytes, const TextPoint& from) {
   text_ = from.text;
   at_ = from.at;
   at_line_ = from.at_line;
+  last_start_ = from;
   begin_ = end_ = 0;
   ahead_ = kLeastRead;
   failure_ = nullptr;
@@ -46,8 +47,6 @@ bool TextDecoder::skip(const File& raw, uint64_t offset) {
   scratch_.resize(std::max(scratch_.size(), kReadBytes));
   return read(raw, scratch_.data(), static_cast<size_t>(std::min<uint64_t>(kReadBytes, offset - text_))) > 0;
 }
-
-TextPoint TextDecoder::point() const { return {.text = text_, .at = at_, .at_line = at_line_}; }
 
 void TextDecoder::want(const File& raw, size_t bytes) {
   const size_t left = end_ - begin_;
@@ -95,7 +94,7 @@ DataError TextDecoder::truncated() const {
 
 std::unique_ptr<TextDecoder> make_decoder(Compression kind, const std::string& path) {
   check_is_built(kind, path);
-  return kind == Compression::zstd ? make_zstd_decoder() : make_gzip_decoder(kind == Compression::deflate);
+  return kind == Compression::zstd ? make_zstd_decoder() : make_gzip_decoder(kind);
 }
 
 }  // namespace millrace

@@ -45,8 +45,10 @@ class MILLRACE_EXPORT TextDecoder {
   // So many compressed bytes are read at a time, at most.
   static constexpr size_t kReadBytes = 65536;
 
+  explicit TextDecoder(Compression kind) : kind_(kind) {}
   virtual ~TextDecoder() = default;
 
+  Compression kind() const { return kind_; }
   // Goes to a point of a file.
   void start(const CompressedBytes& bytes, const TextPoint& from);
   // Reads up to `bytes` bytes of text, at least one; 0 at the end of the file. `raw` is the file. Throws DataError with
@@ -55,8 +57,6 @@ class MILLRACE_EXPORT TextDecoder {
   size_t read(const File& raw, char* to, size_t bytes);
   // Reads on, a little, on the way to text offset `offset`. False if it is there, or at the end of the text.
   bool skip(const File& raw, uint64_t offset);
-  // Reads what has no text, up to byte `end` of the file: the end of a member, its checksum, empty members and frames.
-  virtual void settle(const File& raw, uint64_t end) = 0;
   // Decodes the members or frames that `compressed` consists of. False if it cannot, or if their text has another
   // length than `to`. Forgets where the decoder was.
   virtual bool decode_whole(std::span<const char> compressed, std::span<char> to) = 0;
@@ -65,11 +65,12 @@ class MILLRACE_EXPORT TextDecoder {
   uint64_t text() const { return text_; }
   // Offset in the file after what was used up.
   uint64_t at() const { return at_; }
-  // Whether a member or a frame begins here.
-  virtual bool at_start() const = 0;
-  // Whether point() is a place to go on from later: at_start(), or the end of a block of gzip.
-  virtual bool at_point() const { return at_start(); }
-  virtual TextPoint point() const;
+  // Where the last member or frame began, or where start() went to.
+  const TextPoint& last_start() const { return last_start_; }
+  // Whether here, within a member, is a place to go on from later: the end of a block of gzip.
+  virtual bool at_point() const { return false; }
+  // REQUIRES: at_point().
+  virtual TextPoint point() const { return last_start_; }
   // Whether the text up to here is what it was when `later` was made, by its checksum. REQUIRES: later.window.
   virtual bool agrees_with(const TextPoint&) const { return false; }
   // Whether an error has ended it.
@@ -82,6 +83,8 @@ class MILLRACE_EXPORT TextDecoder {
 
   // Bytes of the file that were read, from at() on.
   std::string_view input() const { return {input_.data() + begin_, end_ - begin_}; }
+  // Says that a member or a frame begins at at().
+  void begin_member() { last_start_ = {.text = text_, .at = at_, .at_line = at_line_}; }
   // Makes input() hold `bytes` bytes, or all that are left in the file. REQUIRES: bytes <= kReadBytes.
   void want(const File& raw, size_t bytes);
   void take(size_t bytes);
@@ -94,7 +97,9 @@ class MILLRACE_EXPORT TextDecoder {
   std::optional<bool> at_line_;  // of the byte before text()
 
  private:
+  const Compression kind_;
   uint64_t text_ = 0, at_ = 0;
+  TextPoint last_start_;
   std::vector<char> input_;
   size_t begin_ = 0, end_ = 0;  // of input_
   size_t ahead_ = 0;            // how much was read last
@@ -105,7 +110,7 @@ class MILLRACE_EXPORT TextDecoder {
 // Throws ConfigError if the build has no library for it.
 MILLRACE_EXPORT std::unique_ptr<TextDecoder> make_decoder(Compression kind, const std::string& path);
 // Null without the library.
-std::unique_ptr<TextDecoder> make_gzip_decoder(bool bare);  // bare: Compression::deflate
+std::unique_ptr<TextDecoder> make_gzip_decoder(Compression kind);  // or of deflate
 std::unique_ptr<TextDecoder> make_zstd_decoder();
 
 }  // namespace millrace

@@ -15,28 +15,13 @@ namespace {
 
 class ZstdDecoder final : public TextDecoder {
  public:
-  ZstdDecoder() : context_(ZSTD_createDCtx()) {
+  ZstdDecoder() : TextDecoder(Compression::zstd), context_(ZSTD_createDCtx()) {
     if (!context_) throw std::bad_alloc();
-  }
-
-  void settle(const File& raw, uint64_t end) override {
-    do {
-      for (size_t before = SIZE_MAX; !at_start_ && input().size() < before;) {
-        want(raw, 1);
-        before = input().size();
-        flushes_ = false;  // the library takes nothing while it has text
-        char none = 0;
-        size_t got = 0;
-        if (ZSTD_isError(step(&none, 0, got)) != 0) return;
-      }
-    } while (at_start_ && begin_frame(raw, end));
   }
 
   bool decode_whole(std::span<const char> compressed, std::span<char> to) override {
     return ZSTD_decompressDCtx(context_.get(), to.data(), to.size(), compressed.data(), compressed.size()) == to.size();
   }
-
-  bool at_start() const override { return at_start_; }
 
  private:
   struct Free {
@@ -75,10 +60,9 @@ class ZstdDecoder final : public TextDecoder {
     return left;
   }
 
-  // False at the end of the file, and from byte `end` on.
-  bool begin_frame(const File& raw, uint64_t end = UINT64_MAX) {
+  // False at the end of the file.
+  bool begin_frame(const File& raw) {
     for (;;) {
-      if (at() >= end) return false;
       want(raw, kZstdHeader);
       if (input().empty()) return false;
       const std::optional<ZstdHeader> header = zstd_header(input());
@@ -94,6 +78,7 @@ class ZstdDecoder final : public TextDecoder {
       }
       pass(raw, header->bytes);
     }
+    begin_member();
     constexpr size_t kBlockHeader = 3;
     ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
     at_start_ = flushes_ = false;

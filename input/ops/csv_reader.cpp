@@ -193,7 +193,6 @@ class CsvReader final : public FileSource {
     if (unit.begin == 0) {
       const uint64_t size = opened.just_now ? opened.file->size_at_open() : opened.file->size();
       if (size > unit.file->size) note_growth(chunk, size);
-      note_indexes(chunk);
     }
     const bool inflated = is_compressed(*unit.file);
     if (!inflated) text.reserve(range_bytes());
@@ -238,10 +237,11 @@ class CsvReader final : public FileSource {
     uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
     if (has_streams()) text *= 2;
     uint64_t range = range_bytes();
-    if (const uint64_t inflated = compressed() != nullptr ? compressed()->most_range(unit_bytes()) : 0; inflated > 0) {
+    if (const TextBounds most = compressed() != nullptr ? compressed()->bounds(unit_bytes()) : TextBounds{};
+        most.range > 0) {
       // A task has the part, or the compressed bytes, and a decoder besides the text.
-      text = std::max(text, 2 * inflated + 2 * kMaxRecordBytes + compressed()->decoder_memory());
-      range = std::max(range, inflated);
+      text = std::max(text, 2 * most.range + 2 * kMaxRecordBytes + most.decoder);
+      range = std::max(range, most.range);
     }
     return {text, range / shortest + 1, range / shortest_bad + 1};
   }
@@ -255,13 +255,6 @@ class CsvReader final : public FileSource {
     uint64_t end = file->stream ? kByteOrderMarkBytes : kFirstLook;
     if (!is_compressed(*file)) end = std::min(file->size, end);
     return {.file = file, .end = end, .exact = true, .line = 1};
-  }
-
-  void note_indexes(Chunk& chunk) const {
-    if (!options_.index || compressed() == nullptr) return;
-    for (std::string& note : compressed()->take_notes()) {
-      chunk.add({.kind = Note::Kind::print, .text = std::move(note)});
-    }
   }
 
   // Throws DataError for bytes at the start of a file that no CSV text begins with.

@@ -60,10 +60,10 @@ std::unique_ptr<TextUnits> FileUnits::units_of_text() const {
   if (text == nullptr) return nullptr;
   return std::make_unique<TextUnits>(
       *files, *text,
-      TextUnits::Settings{.begin = at_,
-                          .unit_bytes = format_.unit_bytes(),
-                          .cut = [this](std::string_view part) { return format_.cut_text(part); },
-                          .interrupted = &interrupted_});
+      TextSettings{.begin = at_,
+                   .unit_bytes = format_.unit_bytes(),
+                   .cut = [this](std::string_view part) { return format_.cut_text(part); },
+                   .interrupted = &interrupted_});
 }
 
 bool FileUnits::next(Unit& unit) {
@@ -160,11 +160,13 @@ size_t FileSource::cut_text(std::string_view text) const {
   return end == text.npos ? text.size() : end + 1;
 }
 
-bool FileSource::is_compressed(const FileEntry& file) const { return compressed_ && compressed_->is_compressed(file); }
+bool FileSource::is_compressed(const FileEntry& file) const {
+  return compressed_ && compressed_->text_of(file) != nullptr;
+}
 
 uint64_t FileSource::passed(const FileEntry& file, uint64_t offset) const {
   if (!compressed_ || !compressed_->found()) return offset;
-  const CompressedText* const text = compressed_->text_of(file);
+  const CompressedText* const text = compressed_->known_text(file);
   return text != nullptr ? text->bytes_before(offset) : offset;
 }
 
@@ -252,7 +254,7 @@ OpenedFile FileSource::open_part(const FileEntry& file, const StreamPart* of_uni
   const auto* const part = static_cast<const TextPart*>(of_unit);
   if (part != nullptr && part->in_order) return {part->in_order};
   OpenedFile opened = open_files_->get(file);
-  opened.file = std::make_shared<InflatedFile>(compressed_->shared(), *text, std::move(opened.file),
+  opened.file = std::make_shared<InflatedFile>(*text, std::move(opened.file),
                                                part != nullptr ? std::optional(part->range) : std::nullopt);
   return opened;
 }
@@ -263,11 +265,11 @@ bool FileSource::has_streams() const {
 
 uint64_t FileSource::memory_bound() const {
   uint64_t bytes = has_streams() ? StreamFile::memory_bound(settings_.unit_bytes) : 0;
-  if (!compressed_ || !compressed_->any()) return bytes;
+  const TextBounds text = compressed_ ? compressed_->bounds(settings_.unit_bytes) : TextBounds{};
+  if (text.decoder == 0) return bytes;
   // Each file that is read in order has a decoder, and what was read ahead of a part.
   const uint64_t at_once = 2 * std::min<uint64_t>(static_cast<uint64_t>(settings_.readers), files_.size());
-  bytes += at_once * (compressed_->decoder_memory() + 2 * settings_.unit_bytes);
-  return bytes + compressed_->point_memory();
+  return bytes + at_once * (text.decoder + 2 * settings_.unit_bytes) + text.points;
 }
 
 }  // namespace millrace

@@ -91,7 +91,7 @@ class Reading {
   std::string at(uint64_t offset, size_t bytes) {
     std::string out(bytes, ' ');
     size_t done = 0;
-    const InflatedFile file(compressed_->shared(), *text_, compressed_->raw(*entry_));
+    const InflatedFile file(*text_, compressed_->raw(*entry_));
     try {
       while (done < bytes) {
         const size_t got = file.read(offset + done, out.data() + done, bytes - done);
@@ -108,7 +108,7 @@ class Reading {
   std::string text_of(const Unit& unit) {
     const auto& part = static_cast<const TextPart&>(*unit.part);
     if (part.in_order) return part.bytes;
-    const InflatedFile file(compressed_->shared(), *text_, compressed_->raw(*entry_), part.range);
+    const InflatedFile file(*text_, compressed_->raw(*entry_), part.range);
     std::string out(part.range.text_bytes(), ' ');
     size_t done = 0;
     try {

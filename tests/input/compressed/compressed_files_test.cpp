@@ -16,9 +16,7 @@
 namespace millrace {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing_support::bgzf_of;
 using testing_support::entry_of;
 using testing_support::gzip_of;
@@ -34,7 +32,7 @@ TEST(CompressedFiles, KnowsWhichFilesAreCompressed) {
   EXPECT_EQ(source.text(2).kind(), Compression::zstd);
   for (const size_t plain : {1u, 3u, 4u}) {
     EXPECT_EQ(source.compressed().text_of(*source.entry(plain)), nullptr);
-    EXPECT_FALSE(source.compressed().is_compressed(*source.entry(plain)));
+    EXPECT_EQ(source.compressed().known_text(*source.entry(plain)), nullptr);
     EXPECT_EQ(source.compressed().end_of(*source.entry(plain)), source.entry(plain)->size);
   }
   EXPECT_EQ(source.compressed().end_of(*source.entry(0)), StreamFile::kUnknownSize);
@@ -48,21 +46,21 @@ TEST(CompressedFiles, TheNameTellsAsLongAsNobodyLooked) {
   source.add("a.csv.gz", "1\n");
   source.add("b.csv", gzip_of("1\n"));
   source.start();
-  EXPECT_TRUE(source.compressed().any());
+  EXPECT_GT(source.compressed().bounds(1000).decoder, 0u);
+  EXPECT_EQ(source.compressed().known_text(*source.entry(1)), nullptr);
   EXPECT_TRUE(source.compressed().may_be_compressed(*source.entry(0)));
   EXPECT_FALSE(source.compressed().may_be_compressed(*source.entry(1)));
-  EXPECT_EQ(source.compressed().most_range(1000), TextResources::kMostRange);
+  EXPECT_EQ(source.compressed().bounds(1000).range, TextResources::kMostRange);
   source.compressed().end_of(*source.entry(0));
   source.compressed().end_of(*source.entry(1));
   EXPECT_FALSE(source.compressed().may_be_compressed(*source.entry(0)));
   EXPECT_TRUE(source.compressed().may_be_compressed(*source.entry(1)));
-  EXPECT_LT(source.compressed().most_range(1000), TextResources::kMostRange);
-  EXPECT_GT(source.compressed().decoder_memory(), 0u);
+  EXPECT_NE(source.compressed().known_text(*source.entry(1)), nullptr);
+  EXPECT_LT(source.compressed().bounds(1000).range, TextResources::kMostRange);
+  EXPECT_GT(source.compressed().bounds(1000).decoder, 0u);
   SourceOfTexts plain({"1\n"});
-  EXPECT_FALSE(plain.compressed().any());
-  EXPECT_EQ(
-      plain.compressed().most_range(1000) + plain.compressed().decoder_memory() + plain.compressed().point_memory(),
-      0u);
+  const TextBounds none = plain.compressed().bounds(1000);
+  EXPECT_EQ(none.range + none.decoder + none.points, 0u);
 }
 
 // One call fails, and the error is of who opens or reads the file.
@@ -75,8 +73,7 @@ TEST(CompressedFiles, AFailingLookIsToldToTheReader) {
   source.files.unreadable.clear();
   source.files.broken.clear();
   EXPECT_THROW(source.compressed().text_of(*source.entry(0)), IoError);
-  EXPECT_EQ(source.compressed().text_of(*source.entry(1)), nullptr);
-  EXPECT_THROW(source.compressed().is_compressed(*source.entry(1)), IoError);
+  EXPECT_THROW(source.compressed().text_of(*source.entry(1)), IoError);
 }
 
 TEST(CompressedFiles, AStateHasThePointsThatItsPlacesNeed) {
@@ -84,7 +81,7 @@ TEST(CompressedFiles, AStateHasThePointsThatItsPlacesNeed) {
   const std::vector<std::string> contents = {gzip_of(text, {}, 1), "1\n", bgzf_of("1\n")};
   SourceOfTexts source(contents);
   {
-    const InflatedFile file(source.compressed().shared(), source.text(), source.raw());
+    const InflatedFile file(source.text(), source.raw());
     char byte = 0;
     static_cast<void>(file.read(text.size() - 1, &byte, 1));
   }
@@ -105,14 +102,14 @@ TEST(CompressedFiles, AStateHasThePointsThatItsPlacesNeed) {
   EXPECT_LT(several.values("points")[1], several.values("points")[8]) << "in the order of the text";
   EXPECT_LT(state.encode().size(), 40000u);
   EXPECT_LE(several.encode().size(), source.compressed().saved_bound(3) + 200);
-  EXPECT_EQ(source.compressed().saved_bound(UINT64_MAX), source.compressed().point_memory());
+  EXPECT_EQ(source.compressed().saved_bound(UINT64_MAX), source.compressed().bounds(0).points);
 
   SourceOfTexts other(contents);
   other.compressed().restore(none);
   EXPECT_EQ(other.text().before(6 << 20).text, 0u);
   other.compressed().restore(State::decode(state.encode()));
   EXPECT_EQ(other.text().before(6 << 20).text, needed.text);
-  const InflatedFile file(other.compressed().shared(), other.text(), other.raw());
+  const InflatedFile file(other.text(), other.raw());
   std::string got(1000, ' ');
   EXPECT_EQ(file.read(6 << 20, got.data(), got.size()), got.size());
   EXPECT_EQ(got, text.substr(6 << 20, 1000));
@@ -151,7 +148,7 @@ class IndexTest : public ::testing::Test {
     text_of_ = compressed_->text_of(*entry_);
   }
   void read_to_the_end() {
-    const InflatedFile file(compressed_->shared(), *text_of_, compressed_->raw(*entry_));
+    const InflatedFile file(*text_of_, compressed_->raw(*entry_));
     char byte = 0;
     static_cast<void>(file.read(text_.size() - 1, &byte, 1));
     compressed_->end_text(*text_of_, text_.size());
@@ -173,14 +170,12 @@ TEST_F(IndexTest, IsWrittenAtTheEndOfTheTextAndReadByTheNextRun) {
   EXPECT_FALSE(std::filesystem::exists(index()));
   read_to_the_end();
   ASSERT_TRUE(std::filesystem::exists(index()));
-  EXPECT_THAT(compressed_->take_notes(), IsEmpty());
   EXPECT_LT(std::filesystem::file_size(index()), 200000u);
   const TextPoint point = text_of_->before(6 << 20);
   use();
   EXPECT_EQ(text_of_->size(), text_.size());
   EXPECT_EQ(text_of_->before(6 << 20).text, point.text);
   EXPECT_GT(point.text, 0u);
-  EXPECT_THAT(compressed_->take_notes(), IsEmpty());
 }
 
 TEST_F(IndexTest, OfAnotherFileOrDamagedIsNotUsed) {
@@ -191,10 +186,7 @@ TEST_F(IndexTest, OfAnotherFileOrDamagedIsNotUsed) {
   folder_.write("a.csv.gz", gzip_of(text_ + "1\n", {}, 1));
   use();
   EXPECT_EQ(text_of_->size(), StreamFile::kUnknownSize);
-  EXPECT_THAT(compressed_->take_notes(),
-              ElementsAre(cat("warning: the index ", index(),
-                              " is not used: it is of another file, or the file has changed since")));
-  EXPECT_THAT(compressed_->take_notes(), IsEmpty()) << "it is told once";
+  EXPECT_EQ(text_of_->before(6 << 20).text, 0u);
   folder_.write("a.csv.gz", bytes_);
   std::string damaged = good;
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 1);
@@ -202,7 +194,6 @@ TEST_F(IndexTest, OfAnotherFileOrDamagedIsNotUsed) {
     folder_.write(".a.csv.gz.index", bad);
     use();
     EXPECT_EQ(text_of_->size(), StreamFile::kUnknownSize);
-    EXPECT_THAT(compressed_->take_notes(), ElementsAre(HasSubstr("warning: the index ")));
   }
   read_to_the_end();
   EXPECT_EQ(TempFolder::read(index()), good) << "and written again";
@@ -217,15 +208,24 @@ TEST_F(IndexTest, IsLeftOutWhereItWouldSpareNothing) {
   }
 }
 
-TEST_F(IndexTest, ThatCannotBeWrittenIsAWarning) {
+TEST_F(IndexTest, MustBePossibleAtTheStart) {
+  const std::string path = folder_.path("absent/a.csv.gz");
+  entry_ = entry_of(path, 100);
+  open_.emplace(FileSystem::local());
+  const auto start = [&](bool index) {
+    CompressedFiles(FileSystem::local(), *open_, CompressedFiles::Settings{.entries = {entry_}, .index = index});
+  };
+  EXPECT_THROW(start(true), IoError);
+  start(false);
+}
+
+TEST_F(IndexTest, EndsNoRunThatCannotWriteItLater) {
   std::filesystem::create_directory(folder_.path("d"));
   folder_.write("d/a.csv.gz", bytes_);
   std::filesystem::create_directory(folder_.path("d/.a.csv.gz.index"));
   use("d/a.csv.gz");
   read_to_the_end();
-  EXPECT_THAT(compressed_->take_notes(), ElementsAre(HasSubstr("warning: no index is written: ")));
-  read_to_the_end();
-  EXPECT_THAT(compressed_->take_notes(), IsEmpty());
+  EXPECT_EQ(text_of_->size(), text_.size());
 }
 
 }  // namespace

@@ -173,14 +173,14 @@ TEST_F(CompressedTextTest, AFileHasNoMorePointsThanItsMemory) {
 }
 
 TEST_F(CompressedTextTest, TheFilesOfASourceShareTheirMemory) {
-  uint64_t left = TextResources::kOfSource - 70000;
-  ASSERT_TRUE(shared_.take_memory(left));
-  CompressedText& text = use(gzip_of(std::string(1000, '1')));
+  EXPECT_EQ(TextResources(0).point_memory(), TextResources::kOfFile);
+  EXPECT_EQ(TextResources(32).point_memory(), TextResources::kOfFile);
+  TextResources shared(4000);
+  EXPECT_EQ(shared.point_memory(), TextResources::kOfSource / 4000);
+  const CountedFile raw(gzip_of("1"));
+  CompressedText text({.entry = entry_of("f", raw.size()), .end = raw.size()}, Compression::gzip, shared, raw);
   for (uint64_t i = 1; i <= 4; ++i) text.add(point(i * 4 * kMiB, i * 4 * kMiB, 32768));
-  EXPECT_LE(window_bytes(text.points()), 70000u);
-  EXPECT_GT(window_bytes(text.points()), 0u);
-  text_ = nullptr;
-  EXPECT_TRUE(shared_.take_memory(70000)) << "it gives its memory back";
+  EXPECT_EQ(window_bytes(text.points()), 65536u);
 }
 
 TEST_F(CompressedTextTest, TakesBackThePointsThatItGave) {
@@ -215,6 +215,45 @@ TEST_F(CompressedTextTest, RefusesPointsThatCannotBe) {
   EXPECT_NE(error_of([&] { frames.load(point(5, 10, 1)); }), "no error") << "a frame needs no window";
 }
 
+// Small members have no place within, as their only block is their last one.
+TEST_F(CompressedTextTest, LearnsWhereMembersAndFramesBegin) {
+  const std::string text = numbers_text(9 * kMiB);
+  for (const bool zstd : {false, true}) {
+    std::vector<uint64_t> begins;
+    std::string bytes;
+    for (size_t at = 0; at < text.size(); at += 20000) {
+      begins.push_back(bytes.size());
+      const std::string piece = text.substr(at, 20000);
+      bytes += zstd ? zstd_of(piece, {.size = false}) : gzip_of(piece);
+    }
+    CompressedText& known = use(bytes);
+    const auto decoder = shared_.take(known, 0, {});
+    std::string got(text.size() + 1, ' ');
+    got.resize(known.read(*decoder, *raw_, got.data(), got.size()));
+    EXPECT_EQ(got, text);
+    const std::vector<TextPoint> points = known.points();
+    ASSERT_EQ(points.size(), 2u) << zstd;
+    for (const TextPoint& point : points) {
+      EXPECT_FALSE(point.window);
+      EXPECT_EQ(point.at_line, text[point.text - 1] == '\n');
+      EXPECT_EQ(point.at, begins[point.text / 20000]);
+      decoder->start(known.compressed(), point);
+      char next = 0;
+      EXPECT_EQ(decoder->read(*raw_, &next, 1), 1u);
+      EXPECT_EQ(next, text[point.text]);
+    }
+  }
+}
+
+TEST_F(CompressedTextTest, AFrameIsNotWalkedBeyondARange) {
+  // A header that tells a small size, then blocks without a byte, up to the end.
+  std::string bytes = zstd_of("1\n").substr(0, 6);
+  bytes.append(12 * kMiB, '\0');
+  use(bytes);
+  EXPECT_THAT(ranges(1000), IsEmpty());
+  EXPECT_LT(raw_->bytes_read(), 10 * kMiB);
+}
+
 TEST_F(CompressedTextTest, CountsTheBytesOfTheFile) {
   CompressedText& text = use(gzip_of(std::string(20 * kMiB, '1'), {}, 0));
   const uint64_t end = text.compressed().end;
@@ -222,8 +261,11 @@ TEST_F(CompressedTextTest, CountsTheBytesOfTheFile) {
   text.note(kMiB, kMiB / 2);
   EXPECT_EQ(text.bytes_before(kMiB / 2), kMiB / 4) << "in proportion";
   EXPECT_EQ(text.bytes_before(kMiB), kMiB / 2);
-  text.add(point(10 * kMiB, 6 * kMiB));
+  text.note(10 * kMiB, 6 * kMiB);
   EXPECT_EQ(text.bytes_before(10 * kMiB), 6 * kMiB);
+  EXPECT_EQ(text.bytes_before(11 * kMiB), 6 * kMiB) << "no more than was seen";
+  text.note(kMiB, kMiB / 2);
+  EXPECT_EQ(text.bytes_before(10 * kMiB), 6 * kMiB) << "a later pass knows as much";
   text.set_size(20 * kMiB);
   EXPECT_EQ(text.bytes_before(20 * kMiB), end);
   uint64_t before = 0;
@@ -234,12 +276,13 @@ TEST_F(CompressedTextTest, CountsTheBytesOfTheFile) {
 }
 
 TEST_F(CompressedTextTest, BoundsWhatATaskReads) {
-  EXPECT_EQ(use(bgzf_of("1\n")).most_range(1000), 65536u);
-  EXPECT_EQ(use(bgzf_of("1\n")).most_range(100000), 100000u);
-  EXPECT_EQ(use(gzip_of("1\n")).most_range(1000), gzip_of("1\n").size() * 1032);
-  EXPECT_EQ(use(zstd_of("1\n")).most_range(1000), TextResources::kMostRange);
-  EXPECT_EQ(use(gzip_of("1\n")).most_memory(), 0u);
-  const uint64_t memory = use(gzip_of(std::string(20 * kMiB, '1'), {}, 0)).most_memory();
+  EXPECT_EQ(use(bgzf_of("1\n")).bounds(1000).range, 65536u);
+  EXPECT_EQ(use(bgzf_of("1\n")).bounds(100000).range, 100000u);
+  EXPECT_EQ(use(gzip_of("1\n")).bounds(1000).range, gzip_of("1\n").size() * 1032);
+  EXPECT_EQ(use(zstd_of("1\n")).bounds(1000).range, TextResources::kMostRange);
+  EXPECT_EQ(use(gzip_of("1\n")).bounds(1000).points, 0u);
+  EXPECT_GT(use(zstd_of("1\n")).bounds(1000).decoder, CompressedText::kUsualWindow);
+  const uint64_t memory = use(gzip_of(std::string(20 * kMiB, '1'), {}, 0)).bounds(1000).points;
   EXPECT_GT(memory, 5 * kMiB);
   EXPECT_LE(memory, TextResources::kOfFile);
 }
@@ -253,6 +296,82 @@ TEST_F(CompressedTextTest, LargeWindowsAreAllowedIfTheFirstFrameNeedsOne) {
                 .compressed()
                 .most_window,
             16 * kMiB);
+}
+
+struct OneText {
+  OneText(TextResources& shared, const std::string& bytes)
+      : raw(bytes),
+        text({.entry = entry_of("f", bytes.size()), .end = bytes.size()}, compression_of(bytes), shared, raw) {}
+  CountedFile raw;
+  CompressedText text;
+};
+
+TEST(TextResources, ADecoderIsLentAgainWhereItStands) {
+  TextResources shared;
+  OneText one(shared, gzip_of(numbers_text(100000))), other(shared, gzip_of(numbers_text(50000)));
+  const auto take_at = [&](OneText& from, uint64_t offset, const TextPoint& point = {}) {
+    auto decoder = shared.take(from.text, offset, point);
+    while (decoder->skip(from.raw, offset)) {
+    }
+    return decoder;
+  };
+  auto first = take_at(one, 1000), second = take_at(one, 3000);
+  const TextDecoder* const at_1000 = first.get();
+  const TextDecoder* const at_3000 = second.get();
+  shared.give(&one.text, std::move(first));
+  shared.give(&one.text, std::move(second));
+  auto near = shared.take(one.text, 5000, {});
+  EXPECT_EQ(near.get(), at_3000) << "the one that is nearer";
+  EXPECT_EQ(near->text(), 3000u);
+  shared.give(&one.text, std::move(near));
+  auto before = shared.take(one.text, 2000, {});
+  EXPECT_EQ(before.get(), at_1000) << "the other one is past it";
+  EXPECT_EQ(before->text(), 1000u);
+  shared.give(&one.text, std::move(before));
+  auto elsewhere = shared.take(other.text, 2000, {});
+  EXPECT_TRUE(elsewhere.get() == at_1000 || elsewhere.get() == at_3000) << "its memory is used again";
+  EXPECT_EQ(elsewhere->text(), 0u) << "but it begins anew";
+  auto limited = take_at(one, 4000);
+  shared.give(nullptr, std::move(limited));
+  EXPECT_EQ(shared.take(one.text, 4000, {.text = 3500, .at = 50})->text(), 3500u) << "only its memory";
+}
+
+TEST(TextResources, NobodyGetsADecoderThatFailedOrThatAPointIsAheadOf) {
+  TextResources shared;
+  const std::string text = numbers_text(100000), bytes = gzip_of(text);
+  OneText one(shared, bytes.substr(0, bytes.size() / 2));
+  auto decoder = shared.take(one.text, 0, {});
+  EXPECT_THROW(while (decoder->skip(one.raw, text.size())){}, DataError);
+  shared.give(&one.text, std::move(decoder));
+  auto again = shared.take(one.text, text.size(), {});
+  EXPECT_EQ(again->text(), 0u);
+  EXPECT_FALSE(again->failed());
+  while (again->skip(one.raw, 10)) {
+  }
+  shared.give(&one.text, std::move(again));
+  EXPECT_EQ(shared.take(one.text, 500, {.text = 100, .at = 50})->text(), 100u) << "from the point, not from before it";
+  shared.give(&one.text, nullptr);
+}
+
+TEST(TextResources, KindsHaveTheirOwnDecoders) {
+  TextResources shared;
+  OneText gzip(shared, gzip_of("1\n")), zstd(shared, zstd_of("2\n"));
+  for (int round = 0; round < 2; ++round) {
+    for (OneText* one : {&gzip, &zstd}) {
+      auto decoder = shared.take(one->text, 0, {});
+      char got[10];
+      EXPECT_EQ(decoder->read(one->raw, got, sizeof got), 2u);
+      EXPECT_EQ(got[0], one == &gzip ? '1' : '2');
+      shared.give(&one->text, std::move(decoder));
+    }
+  }
+}
+
+TEST(TextResources, GuessesAsItLearned) {
+  TextResources shared;
+  EXPECT_FALSE(shared.end_with_lines());
+  shared.learn_end(true);
+  EXPECT_TRUE(shared.end_with_lines());
 }
 
 }  // namespace

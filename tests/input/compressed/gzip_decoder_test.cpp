@@ -82,47 +82,13 @@ TEST_F(GzipDecoderTest, AMemberEndsWithTheSameChecksumFromEveryPoint) {
     read_to(found[2].text);
     EXPECT_EQ(decoder->agrees_with(found[2]), right);
     read_to(text_.size());
-    EXPECT_FALSE(decoder->at_start());
     if (right) {
-      decoder->settle(raw, bytes_.size());
-      EXPECT_TRUE(decoder->at_start());
+      EXPECT_EQ(decoder->read(raw, some.data(), 1), 0u);
       EXPECT_EQ(decoder->at(), bytes_.size());
     } else {
-      EXPECT_THROW(decoder->settle(raw, bytes_.size()), DataError);
+      EXPECT_THROW(decoder->read(raw, some.data(), 1), DataError);
     }
   }
-}
-
-TEST_F(GzipDecoderTest, SettlingInTheMiddleChangesNothing) {
-  const CountedFile raw(bytes_);
-  const auto decoder = make_decoder(Compression::gzip, "f");
-  decoder->start(all(), {});
-  std::string got;
-  char some[997];
-  while (const size_t count = decoder->read(raw, some, sizeof some)) {
-    got.append(some, count);
-    decoder->settle(raw, bytes_.size());
-    EXPECT_EQ(decoder->at_start(), got.size() == text_.size());
-  }
-  EXPECT_EQ(got, text_);
-}
-
-TEST_F(GzipDecoderTest, SettlesPastEmptyMembersUpToAnEnd) {
-  const std::string one = gzip_of("1\n"), empty = gzip_of(""), bytes = one + empty + empty + one;
-  const CountedFile raw(bytes);
-  const auto decoder = make_decoder(Compression::gzip, "f");
-  for (const size_t end : {one.size(), one.size() + empty.size(), one.size() + 2 * empty.size()}) {
-    decoder->start({.entry = entry_of("f", bytes.size()), .end = bytes.size()}, {});
-    char some[2];
-    EXPECT_EQ(decoder->read(raw, some, 2), 2u);
-    decoder->settle(raw, end);
-    EXPECT_TRUE(decoder->at_start());
-    EXPECT_EQ(decoder->at(), end);
-  }
-  decoder->settle(raw, bytes.size());
-  EXPECT_FALSE(decoder->at_start()) << "there is text";
-  char more[3];
-  EXPECT_EQ(decoder->read(raw, more, 3), 2u);
 }
 
 TEST_F(GzipDecoderTest, AWrongWindowGivesOtherTextWhichTheChecksumTells) {

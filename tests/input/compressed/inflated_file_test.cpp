@@ -34,7 +34,7 @@ class InflatedFileTest : public ::testing::Test {
                                              compression_of(bytes), shared_, *raw_);
     return *text_;
   }
-  InflatedFile file(std::optional<TextRange> range = {}) { return {shared_, *text_, raw_, std::move(range)}; }
+  InflatedFile file(std::optional<TextRange> range = {}) { return {*text_, raw_, std::move(range)}; }
   static std::string read(const File& from, uint64_t offset, size_t bytes) {
     std::string out(bytes, ' ');
     size_t done = 0;
@@ -129,6 +129,20 @@ TEST_F(InflatedFileTest, ARangeMustBeAsItWasSaidToBe) {
   EXPECT_THAT(error_for(zstd_of(text), text.size() - 1, zstd_of(text).size()), HasSubstr(wrong));
   EXPECT_THAT(error_for(one.substr(0, one.size() / 2), text.size(), one.size() / 2),
               HasSubstr("the compressed data end too early"));
+}
+
+TEST_F(InflatedFileTest, TheTextOfARangeComesBeforeItsError) {
+  const std::string text = numbers_text(3000);
+  std::string bytes = gzip_of(text);
+  bytes[bytes.size() - 5] = static_cast<char>(bytes[bytes.size() - 5] ^ 1);
+  use(bytes);
+  const InflatedFile range = file(TextRange{{}, {.text = text.size(), .at = bytes.size()}});
+  std::string got(text.size(), ' ');
+  EXPECT_EQ(range.read(0, got.data(), got.size()), text.size() - 1);
+  EXPECT_EQ(got.substr(0, text.size() - 1), text.substr(0, text.size() - 1));
+  const auto last = [&] { static_cast<void>(range.read(text.size() - 1, got.data(), 1)); };
+  EXPECT_THAT(error_of(last), HasSubstr("f: the gzip member has another checksum"));
+  EXPECT_THAT(error_of(last), HasSubstr("f: the gzip member has another checksum")) << "again";
 }
 
 TEST_F(InflatedFileTest, ARangeBetweenTwoPointsIsCheckedByItsChecksum) {

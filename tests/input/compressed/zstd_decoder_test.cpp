@@ -18,17 +18,19 @@ using testing_support::skippable_frame;
 using testing_support::zstd_of;
 
 TEST(ZstdDecoder, FramesArePoints) {
-  const std::string text = numbers_text(50000), first = zstd_of(text), bytes = first + zstd_of("1\n2");
+  const std::string text = numbers_text(50000), first = zstd_of(text) + skippable_frame("x"),
+                    bytes = first + zstd_of("1\n2");
   const CountedFile raw(bytes);
   const auto decoder = make_decoder(Compression::zstd, "f");
   const CompressedBytes all = {.entry = entry_of("f", bytes.size()), .end = bytes.size(), .most_window = 1 << 23};
   decoder->start(all, {});
   while (decoder->skip(raw, text.size())) {
-    EXPECT_FALSE(decoder->at_point() && decoder->text() < text.size()) << "nothing within a frame is one";
+    EXPECT_FALSE(decoder->at_point()) << "nothing within a frame is one";
+    EXPECT_EQ(decoder->last_start().text, 0u);
   }
-  decoder->settle(raw, first.size());
-  ASSERT_TRUE(decoder->at_start());
-  const TextPoint point = decoder->point();
+  char next = 0;
+  EXPECT_EQ(decoder->read(raw, &next, 1), 1u);
+  const TextPoint point = decoder->last_start();
   EXPECT_EQ(point.text, text.size());
   EXPECT_EQ(point.at, first.size());
   EXPECT_EQ(point.at_line, true);
@@ -38,45 +40,6 @@ TEST(ZstdDecoder, FramesArePoints) {
   rest.resize(decoder->read(raw, rest.data(), rest.size()));
   EXPECT_EQ(rest, "1\n2");
   EXPECT_EQ(decoder->text(), text.size() + 3);
-}
-
-TEST(ZstdDecoder, SettlesAtTheEndOfAFrameAlone) {
-  for (const bool checksum : {false, true}) {
-    const std::string text = numbers_text(400000), bytes = zstd_of(text, {.checksum = checksum});
-    const CountedFile raw(bytes);
-    for (const size_t piece : {1000u, 131072u, 1000000u}) {
-      const auto decoder = make_decoder(Compression::zstd, "f");
-      decoder->start({.entry = entry_of("f", bytes.size()), .end = bytes.size(), .most_window = 1 << 23}, {});
-      std::string got, some(piece, ' ');
-      while (got.size() < text.size()) {
-        got.append(some, 0, decoder->read(raw, some.data(), std::min(piece, text.size() - got.size())));
-        if (got.size() < text.size() && got.size() % 3 == 0) decoder->settle(raw, bytes.size());
-        EXPECT_FALSE(decoder->at_start() && got.size() < text.size());
-      }
-      EXPECT_EQ(got, text);
-      decoder->settle(raw, bytes.size());
-      EXPECT_TRUE(decoder->at_start()) << checksum << ' ' << piece;
-      EXPECT_EQ(decoder->at(), bytes.size());
-    }
-  }
-}
-
-TEST(ZstdDecoder, SettlesPastFramesWithoutTextUpToAnEnd) {
-  const std::string one = zstd_of("1\n"), empty = zstd_of("") + skippable_frame("x"), bytes = one + empty + empty + one;
-  const CountedFile raw(bytes);
-  const auto decoder = make_decoder(Compression::zstd, "f");
-  for (const size_t end : {one.size(), one.size() + empty.size(), one.size() + 2 * empty.size()}) {
-    decoder->start({.entry = entry_of("f", bytes.size()), .end = bytes.size(), .most_window = 1 << 23}, {});
-    char some[2];
-    EXPECT_EQ(decoder->read(raw, some, 2), 2u);
-    decoder->settle(raw, end);
-    EXPECT_TRUE(decoder->at_start());
-    EXPECT_EQ(decoder->at(), end);
-  }
-  decoder->settle(raw, bytes.size());
-  EXPECT_FALSE(decoder->at_start()) << "there is text";
-  char more[3];
-  EXPECT_EQ(decoder->read(raw, more, 3), 2u);
 }
 
 TEST(ZstdDecoder, ReadsWholeFramesAtOnce) {
