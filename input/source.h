@@ -197,10 +197,6 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   // offsets are bytes; of a compressed file it is the size of its text, which may not be known yet. A format may count
   // rows instead. Asked after open(), and never by a task.
   virtual uint64_t end_of(const FileEntry& file) const;
-  // Compressed text that can only be read in order comes in parts: where a part that begins with `text` may end, so
-  // that whole records are likely to be in it. At least 1; not called without text. The default is after the last line
-  // end.
-  virtual size_t cut_text(std::string_view text) const;
   // Turns chunk.unit into what open() said. The rules of Transform::apply() hold.
   virtual void read(Chunk& chunk) const = 0;
 

@@ -86,7 +86,10 @@ std::shared_ptr<const TextPart> TextInOrder::next(const File& raw) {
   }
   if (end == 0) return nullptr;
   const size_t filled = end;
-  if (filled == most) end = settings_.cut({bytes.data(), filled});
+  if (filled == most) {
+    const size_t line_end = bytes.rfind('\n', filled - 1);
+    if (line_end != bytes.npos) end = line_end + 1;
+  }
   rest_.assign(bytes, end, filled - end);
   bytes.resize(end);
   part->begin = rest_begin_;

@@ -7,10 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "millrace/core/threads/mutex.h"
@@ -34,10 +32,8 @@ struct TextPart : StreamPart {
 };
 
 struct TextSettings {
-  uint64_t begin = 0;            // where the text starts that is wanted
-  uint64_t unit_bytes = 262144;  // of a part, at most
-  // Where a text of more bytes than that may end, so that whole records are likely to be in it: more than 0.
-  std::function<size_t(std::string_view)> cut = {};
+  uint64_t begin = 0;                              // where the text starts that is wanted
+  uint64_t unit_bytes = 262144;                    // of a part, at most; it ends after a line end, if it has one
   const std::atomic<bool>* interrupted = nullptr;  // ends the way to `begin`
 };
 

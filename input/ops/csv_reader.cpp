@@ -207,28 +207,6 @@ class CsvReader final : public FileSource {
     if (preamble.has_header) check_header(text.scratch(), preamble, *unit.file);
   }
 
-  // A line end between two quotes ends no record. If all line ends seem to be between quotes, a quote stands where it
-  // should not, and the last line end is as good as any.
-  size_t cut_text(std::string_view text) const override {
-    const size_t last = text.rfind('\n');
-    if (last == text.npos) return text.size();
-    const size_t first = dialect_.quote ? text.find(*dialect_.quote) : text.npos;
-    if (first > last) return last + 1;
-    const auto odd = [&](size_t begin, size_t end) {
-      const std::string_view part = text.substr(begin, end - begin);
-      return std::count(part.begin(), part.end(), *dialect_.quote) % 2 != 0;
-    };
-    bool quoted = odd(first, last);
-    for (size_t at = last; quoted;) {
-      const size_t before = at == 0 ? text.npos : text.rfind('\n', at - 1);
-      if (before == text.npos) return last + 1;
-      quoted = quoted != odd(before, at);
-      if (!quoted) return before + 1;
-      at = before;
-    }
-    return last + 1;
-  }
-
   ChunkBound chunk_bound() const override {
     // A record has at least one byte for each field: its delimiter or the line end. A blank line is not a record.
     const auto shortest = static_cast<uint64_t>(std::max<int64_t>(dialect_.columns, 2));

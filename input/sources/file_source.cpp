@@ -59,11 +59,7 @@ std::unique_ptr<TextUnits> FileUnits::units_of_text() const {
   }
   if (text == nullptr) return nullptr;
   return std::make_unique<TextUnits>(
-      *files, *text,
-      TextSettings{.begin = at_,
-                   .unit_bytes = format_.unit_bytes(),
-                   .cut = [this](std::string_view part) { return format_.cut_text(part); },
-                   .interrupted = &interrupted_});
+      *files, *text, TextSettings{.begin = at_, .unit_bytes = format_.unit_bytes(), .interrupted = &interrupted_});
 }
 
 bool FileUnits::next(Unit& unit) {
@@ -154,11 +150,6 @@ bool FileSource::cut(Unit& unit) const {
 }
 
 uint64_t FileSource::end_of(const FileEntry& file) const { return compressed_ ? compressed_->end_of(file) : file.size; }
-
-size_t FileSource::cut_text(std::string_view text) const {
-  const size_t end = text.rfind('\n');
-  return end == text.npos ? text.size() : end + 1;
-}
 
 bool FileSource::is_compressed(const FileEntry& file) const {
   return compressed_ && compressed_->text_of(file) != nullptr;

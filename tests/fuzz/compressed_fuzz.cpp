@@ -28,11 +28,6 @@ struct Got {
   bool whole = false;  // its end was seen
 };
 
-size_t after_last_line(std::string_view text) {
-  const size_t end = text.rfind('\n');
-  return end == text.npos ? text.size() : end + 1;
-}
-
 // Appends what `read(offset, to, bytes)` gives.
 template <class Read>
 Got read_all(size_t piece, const Read& read) {
@@ -71,7 +66,7 @@ class Reading {
     return read_all(piece, [&](size_t, char* to, size_t bytes) { return decoder->read(*raw, to, bytes); });
   }
   Got by_units(size_t unit_bytes) {
-    TextUnits units(*compressed_, *text_, {.unit_bytes = unit_bytes, .cut = after_last_line});
+    TextUnits units(*compressed_, *text_, {.unit_bytes = unit_bytes});
     Got out;
     try {
       for (bool goes_on = true; goes_on && out.text.size() < kMostText;) {

@@ -45,11 +45,6 @@ class SourceOfTexts {
   std::unique_ptr<CompressedFiles> compressed_;
 };
 
-inline size_t after_last_line(std::string_view text) {
-  const size_t end = text.rfind('\n');
-  return end == text.npos ? text.size() : end + 1;
-}
-
 }  // namespace millrace::testing_support
 
 #endif

@@ -15,7 +15,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing_support::after_last_line;
 using testing_support::bgzf_of;
 using testing_support::compressed_kinds;
 using testing_support::error_of;
@@ -29,8 +28,7 @@ class TextUnitsTest : public ::testing::Test {
   void use(const std::string& bytes) { source_ = std::make_unique<SourceOfTexts>(std::vector{bytes}); }
   // The units from text offset `begin` on.
   std::vector<Unit> units(uint64_t begin = 0, uint64_t unit_bytes = 1000) {
-    TextUnits units(source_->compressed(), source_->text(),
-                    {.begin = begin, .unit_bytes = unit_bytes, .cut = after_last_line});
+    TextUnits units(source_->compressed(), source_->text(), {.begin = begin, .unit_bytes = unit_bytes});
     std::vector<Unit> out;
     for (bool goes_on = true; goes_on;) {
       Unit unit;
@@ -148,7 +146,7 @@ std::shared_ptr<TextInOrder> in_order(SourceOfTexts& source, size_t part_bytes, 
                                       const std::atomic<bool>* interrupted = nullptr) {
   return std::make_shared<TextInOrder>(
       source.compressed(), source.text(), TextPoint{},
-      TextSettings{.begin = begin, .unit_bytes = part_bytes, .cut = after_last_line, .interrupted = interrupted});
+      TextSettings{.begin = begin, .unit_bytes = part_bytes, .interrupted = interrupted});
 }
 
 std::vector<Part> all_parts(SourceOfTexts& source, TextInOrder& text) {

@@ -57,23 +57,6 @@ TEST_F(CsvReaderTest, CutsFilesIntoRanges) {
   EXPECT_FALSE(run.reader().next(unit));
 }
 
-TEST_F(CsvReaderTest, PartsOfTextEndAfterALineEndOutsideQuotes) {
-  files_.files = {{"a", "1,2\n"}};
-  const auto cut = [this](const char* quote, const std::string& text) {
-    CsvRun run(setup(Spec::map().set("quote", quote)));
-    return dynamic_cast<FileSource&>(run.reader()).cut_text(text);
-  };
-  EXPECT_EQ(cut("\"", "1,2\n3"), 4u);
-  EXPECT_EQ(cut("\"", "1,2\n3\n"), 6u);
-  EXPECT_EQ(cut("\"", "1\n2,\"a\nb"), 2u) << "the last one is quoted";
-  EXPECT_EQ(cut("\"", "1\n2,\"a\"\n\"b"), 8u) << "it is not";
-  EXPECT_EQ(cut("\"", "\"\n\"\n\"\n\"\n3"), 8u);
-  EXPECT_EQ(cut("\"", "1,\"a\nb\n"), 7u) << "all seem to be";
-  EXPECT_EQ(cut("\"", "1,2,3"), 5u) << "there is none";
-  EXPECT_EQ(cut("none", "1\n2,\"a\nb"), 7u);
-  EXPECT_EQ(cut("'", "1\n2,'a\nb"), 2u);
-}
-
 TEST_F(CsvReaderTest, GoesOnFromAnyPosition) {
   files_.files = {{"a", "1\n2\n3\n"}, {"b", "12\n"}};
   CsvSetup two = setup(chunks(4));
