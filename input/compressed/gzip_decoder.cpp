@@ -28,32 +28,8 @@ uint32_t crc_after(uint32_t crc, const char* data, size_t size) {
 }
 
 #ifdef MILLRACE_HAS_LIBDEFLATE
-class WholeMembers {
- public:
-  bool decode(std::span<const char> compressed, std::span<char> to) {
-    if (!decompressor_) decompressor_.reset(libdeflate_alloc_decompressor());
-    if (!decompressor_) throw std::bad_alloc();
-    while (!compressed.empty()) {
-      size_t used = 0, made = 0;
-      if (libdeflate_gzip_decompress_ex(decompressor_.get(), compressed.data(), compressed.size(), to.data(), to.size(),
-                                        &used, &made) != LIBDEFLATE_SUCCESS) {
-        return false;
-      }
-      compressed = compressed.subspan(used);
-      to = to.subspan(made);
-    }
-    return to.empty();
-  }
-
- private:
-  struct Free {
-    void operator()(libdeflate_decompressor* one) const { libdeflate_free_decompressor(one); }
-  };
-  std::unique_ptr<libdeflate_decompressor, Free> decompressor_;
-};
-#else
-struct WholeMembers {
-  static bool decode(std::span<const char>, std::span<char>) { return false; }
+struct FreeDecompressor {
+  void operator()(libdeflate_decompressor* one) const { libdeflate_free_decompressor(one); }
 };
 #endif
 
@@ -64,8 +40,23 @@ class GzipDecoder final : public TextDecoder {
   }
   ~GzipDecoder() override { inflateEnd(&stream_); }
 
-  bool decode_whole(std::span<const char> compressed, std::span<char> to) override {
-    return whole_.decode(compressed, to);
+  bool decode_whole([[maybe_unused]] std::span<const char> compressed, [[maybe_unused]] std::span<char> to) override {
+#ifdef MILLRACE_HAS_LIBDEFLATE
+    if (!whole_) whole_.reset(libdeflate_alloc_decompressor());
+    if (!whole_) throw std::bad_alloc();
+    while (!compressed.empty()) {
+      size_t used = 0, made = 0;
+      if (libdeflate_gzip_decompress_ex(whole_.get(), compressed.data(), compressed.size(), to.data(), to.size(), &used,
+                                        &made) != LIBDEFLATE_SUCCESS) {
+        return false;
+      }
+      compressed = compressed.subspan(used);
+      to = to.subspan(made);
+    }
+    return to.empty();
+#else
+    return false;
+#endif
   }
 
   bool at_point() const override {
@@ -129,7 +120,7 @@ class GzipDecoder final : public TextDecoder {
     }
   }
 
-  // A step of zlib, of a gzip member up to the end of a block; sets what comes next.
+  // A step of zlib, up to the end of a block; sets what comes next.
   int inflate_some(char* to, size_t bytes, size_t& got) {
     constexpr size_t kMost = size_t{1} << 30;
     const std::string_view in = input();
@@ -138,7 +129,8 @@ class GzipDecoder final : public TextDecoder {
     stream_.avail_in = static_cast<uInt>(in.size());
     stream_.next_out = reinterpret_cast<Bytef*>(to);
     stream_.avail_out = static_cast<uInt>(room);
-    const int code = inflate(&stream_, bare_ ? Z_NO_FLUSH : Z_BLOCK);
+    // Without input there may be a last step that makes no text, which zlib tells only if it need not stop at a block.
+    const int code = inflate(&stream_, in.empty() ? Z_NO_FLUSH : Z_BLOCK);
     take(in.size() - stream_.avail_in);
     got = room - stream_.avail_out;
     crc_ = bare_ ? 0 : crc_after(crc_, to, got);
@@ -228,7 +220,9 @@ class GzipDecoder final : public TextDecoder {
 
   const bool bare_;
   z_stream stream_{};
-  WholeMembers whole_;
+#ifdef MILLRACE_HAS_LIBDEFLATE
+  std::unique_ptr<libdeflate_decompressor, FreeDecompressor> whole_;
+#endif
   Next next_ = Next::end;
   uint32_t crc_ = 0, length_ = 0;  // of the member's text so far
   // They belong to the point from which it goes on.

@@ -112,7 +112,6 @@ void InflatedFile::give() const {
 UnpackedFile::UnpackedFile(Settings settings)
     : settings_(std::move(settings)), text_(bytes_of(settings_), settings_.kind, shared_, *settings_.open()) {
   check_is_built(settings_.kind, settings_.path);
-  if (settings_.size) text_.set_size(*settings_.size);
 }
 
 uint64_t UnpackedFile::size() const {
@@ -126,19 +125,12 @@ uint64_t UnpackedFile::size() const {
 }
 
 size_t UnpackedFile::read(uint64_t offset, void* to, size_t bytes) const {
-  if (settings_.size) {
-    bytes = static_cast<size_t>(std::min<uint64_t>(bytes, *settings_.size - std::min(*settings_.size, offset)));
-  }
   const InflatedFile file(text_, settings_.open());
   size_t done = 0;
   while (done < bytes) {
     const size_t got = file.read(offset + done, static_cast<char*>(to) + done, bytes - done);
     if (got == 0) break;
     done += got;
-  }
-  if (done < bytes && settings_.size) {
-    throw DataError(cat("expected ", *settings_.size, " bytes in the compressed data, got ", offset + done),
-                    {settings_.path});
   }
   return done;
 }

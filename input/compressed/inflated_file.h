@@ -56,15 +56,13 @@ class MILLRACE_EXPORT UnpackedFile final : public File {
     Compression kind = Compression::gzip;
     // The compressed bytes; `end` is at most the size of the file.
     uint64_t begin = 0, end = 0;
-    // How many bytes come out, if that is known: no more are given.
-    std::optional<uint64_t> size = {};
   };
   // Throws ConfigError if the build has no library for it; what `open` throws.
   explicit UnpackedFile(Settings settings);
 
-  // How many bytes come out. Unless the settings say it, they are all read for that, once.
+  // How many bytes come out. They are all read for that, once.
   uint64_t size() const override;
-  // Throws DataError with the path if the compressed data are wrong, or end before the size that they should have.
+  // Throws DataError with the path if the compressed data are wrong.
   size_t read(uint64_t offset, void* to, size_t bytes) const override;
 
  private:

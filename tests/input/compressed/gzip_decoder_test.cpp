@@ -177,8 +177,22 @@ TEST(BareDeflate, IsReadWithoutHeaderAndChecksum) {
     EXPECT_EQ(got, text.substr(points[i].text));
     EXPECT_EQ(decoder->at(), 6 + packed.size());
   }
+  EXPECT_GT(points.size(), 2u) << "its blocks end at places to go on from";
   char more = 0;
   EXPECT_EQ(decoder->read(raw, &more, 1), 0u);
+}
+
+TEST(BareDeflate, EndsWithItsLastByteHoweverItIsAskedFor) {
+  for (size_t rows = 1; rows < 300; ++rows) {
+    const std::string text = numbers_text(rows), packed = deflated(text);
+    const CountedFile raw(packed);
+    const auto decoder = make_decoder(Compression::deflate, "f");
+    decoder->start({.entry = entry_of("f", packed.size()), .end = packed.size()}, {});
+    std::string got;
+    char next = 0;
+    while (decoder->read(raw, &next, 1) > 0) got += next;
+    EXPECT_EQ(got, text);
+  }
 }
 
 }  // namespace
