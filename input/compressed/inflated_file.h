@@ -1,4 +1,5 @@
-// Compressed data as a File of what is in them: InflatedFile, of the files of a source, and UnpackedFile, by itself.
+// Compressed data as a File of what is in them: InflatedFile, of the files of a source, and UnpackedFile, by itself; or
+// as a stream.
 #pragma once
 
 #include <cstddef>
@@ -74,5 +75,10 @@ class MILLRACE_EXPORT UnpackedFile final : public File {
 // Gives the text in the file if it is compressed, else the file as it is. Throws IoError; ConfigError if the build
 // has no library for it.
 MILLRACE_EXPORT std::shared_ptr<const File> inflated(std::shared_ptr<const File> file, const std::string& path);
+
+// Gives the text in the stream if it is compressed, which its first bytes tell, else its bytes. read() then also throws
+// DataError if the compressed data are wrong, after all text before; ConfigError if the build has no library for it.
+// `path` is for messages.
+MILLRACE_EXPORT std::unique_ptr<ByteStream> inflated(std::unique_ptr<ByteStream> bytes, std::string path);
 
 }  // namespace millrace

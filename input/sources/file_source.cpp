@@ -5,7 +5,6 @@
 #include "millrace/core/text.h"
 #include "millrace/input/compressed/compressed_files.h"
 #include "millrace/input/compressed/inflated_file.h"
-#include "millrace/input/compressed/inflated_stream.h"
 #include "millrace/input/files/open_files.h"
 #include "millrace/input/files/stream_file.h"
 #include "millrace/input/source.h"
@@ -129,9 +128,7 @@ void FileSource::read_compressed(bool index) {
                                                   CompressedFiles::Settings{.entries = files_, .index = index});
   for (const auto& file : files_) {
     if (!file->stream) continue;
-    file->stream->wrap_bytes([&](std::unique_ptr<ByteStream> bytes) {
-      return std::make_unique<InflatedStream>(std::move(bytes), file->path);
-    });
+    file->stream->wrap_bytes([&](std::unique_ptr<ByteStream> bytes) { return inflated(std::move(bytes), file->path); });
   }
 }
 

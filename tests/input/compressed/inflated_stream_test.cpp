@@ -1,8 +1,7 @@
-#include "millrace/input/compressed/inflated_stream.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "millrace/input/compressed/inflated_file.h"
 #include "tests/input/compressed/compressing.h"
 #include "tests/input/op_testing.h"
 
@@ -20,9 +19,9 @@ using testing_support::numbers_text;
 
 class InflatedStreamTest : public ::testing::Test {
  protected:
-  std::unique_ptr<InflatedStream> stream(std::vector<std::string> pieces) {
+  std::unique_ptr<ByteStream> stream(std::vector<std::string> pieces) {
     files_.streams["-"] = std::move(pieces);
-    return std::make_unique<InflatedStream>(files_.open_stream("-"), "-");
+    return inflated(files_.open_stream("-"), "-");
   }
   static std::string read_all(ByteStream& from) {
     std::string out, some(1000, ' ');
