@@ -55,15 +55,18 @@ void gather(const StoredArray& from, const File& file, const Unit& unit, ArraySc
 }
 
 // Throws DataError if not all bytes of an archive come out of it as they went in.
-void check_unpacked(const File& unpacked, uint32_t crc) {
+void check_unpacked(const File& file, const ArrayPlace::Unpacked& expected) {
   std::vector<char> piece(kPackedAlways);
-  uint32_t sum = 0;
+  uint32_t crc = 0;
   uint64_t at = 0;
-  while (const size_t got = unpacked.read(at, piece.data(), piece.size())) {
-    sum = crc32_of({piece.data(), got}, sum);
+  while (at <= expected.size) {
+    const size_t got = file.read(at, piece.data(), piece.size());
+    if (got == 0) break;
+    crc = crc32_of({piece.data(), got}, crc);
     at += got;
   }
-  if (sum != crc) throw DataError("the checksum is not what the archive says", {}, "is the file damaged?");
+  if (at != expected.size) throw DataError("the length is not what the archive says", {}, "is the file damaged?");
+  if (crc != expected.crc) throw DataError("the checksum is not what the archive says", {}, "is the file damaged?");
 }
 
 std::string rows_text(uint64_t rows) { return count_of(static_cast<int64_t>(rows), "row"); }
@@ -117,14 +120,9 @@ StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, con
       out.layout = read_header({*opened(), begin, end - begin});
       out.begin = begin + out.layout.begin;
     } else {
-      out.unpacked = std::make_shared<UnpackedFile>(
-          UnpackedFile::Settings{.open = opened,
-                                 .path = out.file->path,
-                                 .kind = compression,
-                                 .begin = begin,
-                                 .end = end,
-                                 .size = unpacked ? std::optional(unpacked->size) : std::nullopt});
-      if (unpacked) check_unpacked(*out.unpacked, unpacked->crc);
+      out.unpacked = std::make_shared<UnpackedFile>(UnpackedFile::Settings{
+          .open = opened, .path = out.file->path, .kind = compression, .begin = begin, .end = end});
+      if (unpacked) check_unpacked(*out.unpacked, *unpacked);
       out.layout = read_header({*out.unpacked, 0, out.unpacked->size()});
       out.begin = out.layout.begin;
     }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/crc32.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "tests/input/arrays/array_bytes.h"
@@ -150,7 +151,7 @@ class FormatTable {
     add_text("zstd", ".csv.zst", zstd);
     add_text("frames", ".csv.zst", halves(zstd));
     add_npz("npz-deflated", [](const std::string& name, const std::string& array) {
-      return ZipPart{.name = name, .bytes = deflated(array), .method = 8, .size = array.size()};
+      return ZipPart{.name = name, .bytes = deflated(array), .method = 8, .size = array.size(), .crc = crc32_of(array)};
     });
     add_arrays("idx-gzip", "idx_reader", ".idx.gz", [idx](int begin, int end) {
       const auto [image, label] = idx(begin, end);

@@ -12,6 +12,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/checkpoint_options.h"
 #include "millrace/trainer/config/config.h"
 #include "tests/support/paths.h"
 
@@ -43,6 +44,7 @@ Known known_names() {
   add_kinds(catalog.layers.optimizers, known);
   for (const OptionInfo& key : describe_config()) known.options.erase(key.name);
   for (const OptionInfo& key : describe_options<ValidationOptions>()) known.options.erase(key.name);
+  for (const OptionInfo& key : describe_options<CheckpointOptions>()) known.options.erase(key.name);
   return known;
 }
 

@@ -9,10 +9,15 @@
 #include "millrace/input/catalog.h"
 #include "millrace/testing.h"
 #include "millrace/trainer/files/yaml.h"
+#include "tests/input/formats.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
+
+using testing_support::Format;
+using testing_support::FormatRows;
+using testing_support::FormatTable;
 
 class RestoredOps : public ::testing::Test {
  protected:
@@ -26,6 +31,7 @@ class RestoredOps : public ::testing::Test {
     }
     folder_.write("a.csv", a);
     folder_.write("b.csv", b);
+    for (const Format& format : formats_) format.put(folder_);
   }
 
   // The ops for one file. Their names begin with the name of the file.
@@ -37,7 +43,7 @@ class RestoredOps : public ::testing::Test {
   }
   std::vector<std::string> lists() const {
     const bool images = ops_.entries().contains("augment");  // a build may be without
-    return {
+    std::vector<std::string> lists = {
         cat(reading("a"),
             "- hold_out: {share: 0.2}\n- vocabulary: {field: colour, texts: [blue, green, red], as: code}\n"
             "- one_hot: {field: code, classes: 3, as: colours}\n- map: {field: x, scale: 2}\n"
@@ -51,10 +57,18 @@ class RestoredOps : public ::testing::Test {
             "- batch: {batch_size: 5, allow_smaller_final_batch: true}\n"),
         cat(reading("a"), reading("b"),
             "- mix: {from: [a, b], weights: [1, 3]}\n- shuffle_batch: {batch_size: 3, min_after_dequeue: 4}\n"),
-        "- synthetic: {features: 3, rows: 20}\n- repeat: {epochs: 2}\n- skip: {rows: 2}\n- batch: {batch_size: 3}\n"};
+        "- synthetic: {features: 3, rows: 20}\n- repeat: {epochs: 2}\n- skip: {rows: 2}\n- batch: {batch_size: 3}\n",
+        cat("- filename_queue: {files: ", quote(folder_.path("a.csv"), 4096), ", epochs: 1}\n- csv_reader\n",
+            "- decode_csv: {fields: {time: {columns: 3, type: int64}}}\n",
+            "- calendar: {field: time, as: parts, features: [year, weekday]}\n- batch: {batch_size: 5}\n")};
+    for (const Format& format : formats_) {
+      lists.push_back(cat(format.list("epochs: 2", {}, folder_.path("")), "- batch: {batch_size: 7}\n"));
+    }
+    return lists;
   }
 
   const TempFolder folder_;
+  const std::vector<Format> formats_ = FormatTable(FormatRows(true)).formats;
   const OpRegistry ops_ = builtin_ops();
 };
 

@@ -50,7 +50,7 @@ class CompressedCsv : public ::testing::Test {
   struct Setup {
     std::string queue = "files: '*.csv', shuffle: false, epochs: 1";
     std::string reader = "header: true, chunk_bytes: 200";
-    std::string decode = "{x: {columns: x, type: int32}, note: {columns: note, type: string}, y: {columns: y}}";
+    std::string decode = "{x: {columns: x, type: int32}, note: {columns: note, type: string, default: ''}, y: {columns: y}}";
     std::string batch = "batch: {batch_size: 16, allow_smaller_final_batch: true}";
   };
   static std::string list(const Setup& setup) {
@@ -412,7 +412,7 @@ TEST(CompressedFixtures, AreReadAsTheTextBesideThem) {
   MemoryFiles files;
   const std::string list =
       "- filename_queue: {files: rows.csv, epochs: 1}\n- csv_reader: {header: true}\n- decode_csv: {fields: {id: "
-      "{columns: id, type: int32}, note: {columns: note, type: string}, x: {columns: x}}}\n- batch: {batch_size: 64, "
+      "{columns: id, type: int32}, note: {columns: note, type: string, default: ''}, x: {columns: x}}}\n- batch: {batch_size: 64, "
       "allow_smaller_final_batch: true}\n";
   files.files["rows.csv"] = TempFolder::read(folder + "rows.csv");
   const Lines expected = GraphCheck(files, list).run();
