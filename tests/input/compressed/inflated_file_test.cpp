@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -30,8 +31,10 @@ class InflatedFileTest : public ::testing::Test {
  protected:
   CompressedText& use(const std::string& bytes) {
     raw_ = std::make_shared<CountedFile>(bytes);
+    text_.reset();
+    shared_.emplace();  // its decoders know the text by its address
     text_ = std::make_unique<CompressedText>(CompressedBytes{.entry = entry_of("f", bytes.size()), .end = bytes.size()},
-                                             compression_of(bytes), shared_, *raw_);
+                                             compression_of(bytes), *shared_, *raw_);
     return *text_;
   }
   InflatedFile file(std::optional<TextRange> range = {}) { return {*text_, raw_, std::move(range)}; }
@@ -43,7 +46,7 @@ class InflatedFileTest : public ::testing::Test {
     return out;
   }
 
-  TextResources shared_;
+  std::optional<TextResources> shared_;
   std::shared_ptr<const CountedFile> raw_;
   std::unique_ptr<CompressedText> text_;
 };
@@ -98,7 +101,7 @@ TEST_F(InflatedFileTest, DecodesARangeAsAWhole) {
     EXPECT_EQ(read(both, 3, 3), text.substr(3, 3)) << "and go back";
   }
 #ifdef MILLRACE_HAS_LIBDEFLATE
-  EXPECT_TRUE(shared_.end_with_lines()) << "as it was seen";
+  EXPECT_TRUE(shared_->end_with_lines()) << "as it was seen";
 #endif
 }
 
