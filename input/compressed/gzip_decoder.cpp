@@ -35,7 +35,7 @@ struct FreeDecompressor {
 
 class GzipDecoder final : public TextDecoder {
  public:
-  explicit GzipDecoder(Compression kind) : TextDecoder(kind), bare_(kind == Compression::deflate) {
+  explicit GzipDecoder(Compression how) : TextDecoder(how), bare_(how == Compression::deflate) {
     if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
   ~GzipDecoder() override { inflateEnd(&stream_); }

@@ -45,7 +45,7 @@ class MILLRACE_EXPORT TextDecoder {
   // So many compressed bytes are read at a time, at most.
   static constexpr size_t kReadBytes = 65536;
 
-  explicit TextDecoder(Compression kind) : kind_(kind) {}
+  explicit TextDecoder(Compression how) : kind_(how) {}
   virtual ~TextDecoder() = default;
 
   Compression kind() const { return kind_; }

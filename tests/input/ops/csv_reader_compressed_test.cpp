@@ -406,6 +406,29 @@ TEST_F(CompressedCsv, LargeFilesComeInTheSameOrderInEveryEpoch) {
   }
 }
 
+TEST(CompressedIndex, ChangesNoRowAndIsWrittenAgainIfItIsDamaged) {
+  TempFolder folder;
+  folder.write("a.csv.gz", gzip_of(numbers_text(9 << 20), {}, 1));
+  const std::string list =
+      cat("- filename_queue: {files: '", folder.path("*.gz"),
+          "', epochs: 1}\n- csv_reader: {index: true}\n- decode_csv: {fields: {x: {columns: 0, type: "
+          "int32}}}\n- batch: {batch_size: 500, allow_smaller_final_batch: true}\n");
+  const auto run = [&] {
+    Executor executor(2);
+    Pipeline pipeline(InputGraph::build(parse_yaml(list, "input.yaml"), builtin_ops(), {.seed = 23}),
+                      {.executor = &executor});
+    RowBlock slot = pipeline.make_slot();
+    return hash_of_rows(pipeline, slot, UINT64_MAX);
+  };
+  const uint64_t first = run();
+  const std::string index = TempFolder::read(folder.path(".a.csv.gz.index"));
+  EXPECT_GT(index.size(), 60000u) << "two windows";
+  EXPECT_EQ(run(), first) << "from the places in it; no pattern matches it";
+  folder.write(".a.csv.gz.index", index.substr(0, 100));
+  EXPECT_EQ(run(), first);
+  EXPECT_GT(TempFolder::read(folder.path(".a.csv.gz.index")).size(), 60000u);
+}
+
 // scripts/make-format-fixtures made these files with gzip, pigz, bgzip, zstd and pzstd.
 TEST(CompressedFixtures, AreReadAsTheTextBesideThem) {
   const std::string folder = test::source_dir() + "/tests/data/formats/";
