@@ -147,10 +147,7 @@ std::optional<TextRange> CompressedText::range_at(const TextPoint& point, const 
 std::optional<TextRange> CompressedText::pieces_at(const TextPoint& point, const File& raw, uint64_t bytes) const {
   TextPoint end = {.text = point.text, .at = point.at};
   while (end.at < bytes_.end) {
-    const std::optional<Piece> piece = kind_ == Compression::zstd                  ? frame_at(end.at, raw)
-                                       : blocks_                                   ? block_at(end.at, raw)
-                                       : kind_ == Compression::gzip && end.at == 0 ? only_member(raw)
-                                                                                   : std::nullopt;
+    const std::optional<Piece> piece = piece_at(end.at, raw);
     if (!piece || piece->text > shared_.most_range() || piece->bytes > bytes_.end - end.at ||
         end.at + piece->bytes - point.at > shared_.most_compressed() ||
         (end.text > point.text && end.text + piece->text - point.text > bytes)) {
@@ -160,6 +157,12 @@ std::optional<TextRange> CompressedText::pieces_at(const TextPoint& point, const
     end.at += piece->bytes;
   }
   return end.at > point.at ? std::optional(TextRange{point, end}) : std::nullopt;
+}
+
+std::optional<CompressedText::Piece> CompressedText::piece_at(uint64_t at, const File& raw) const {
+  if (kind_ == Compression::zstd) return frame_at(at, raw);
+  if (blocks_) return block_at(at, raw);
+  return kind_ == Compression::gzip && at == 0 ? only_member(raw) : std::nullopt;
 }
 
 std::optional<CompressedText::Piece> CompressedText::block_at(uint64_t at, const File& raw) const {

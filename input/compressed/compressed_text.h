@@ -134,6 +134,7 @@ class MILLRACE_EXPORT CompressedText {
     uint64_t bytes = 0, text = 0;
   };
   std::optional<TextRange> pieces_at(const TextPoint& point, const File& raw, uint64_t bytes) const;
+  std::optional<Piece> piece_at(uint64_t at, const File& raw) const;
   std::optional<Piece> block_at(uint64_t at, const File& raw) const;
   std::optional<Piece> frame_at(uint64_t at, const File& raw) const;
   std::optional<Piece> only_member(const File& raw) const;
