@@ -238,7 +238,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   NameSource& names() const { return *names_; }
   // The files that are compressed; null if the format does not read them.
   CompressedFiles* compressed() const { return compressed_.get(); }
-  // How much of the file lies before `offset`, as pass_size() counts.
+  // How many bytes of the file, as pass_size() counts, lie before `offset`.
   uint64_t passed(const FileEntry& file, uint64_t offset) const;
 
  protected:

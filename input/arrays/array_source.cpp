@@ -167,7 +167,6 @@ void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
   const uint64_t rows_of_a_unit = std::max<uint64_t>((packed ? kPackedUnit : unit_bytes()) / row_bytes, 1);
   unit_rows_ = file == 0 ? rows_of_a_unit : std::min(unit_rows_, rows_of_a_unit);
   all_rows_ += arrays[0].layout.rows;
-  named_bytes_ += entries_[file]->size;
   arrays_.insert(arrays_.end(), std::move_iterator(arrays.begin()), std::move_iterator(arrays.end()));
 }
 
@@ -231,14 +230,6 @@ ChunkBound ArraySource::chunk_bound() const {
     row_bytes = std::max(row_bytes, one.layout.row_bytes() + (one.layout.by_columns ? one.layout.numbers.bytes() : 0));
   }
   return {.text_bytes = most_rows * row_bytes, .rows = most_rows, .records = most_rows};
-}
-
-// Rows. The names know how many bytes of their files a pass has.
-std::optional<uint64_t> ArraySource::pass_size() const {
-  const std::optional<uint64_t> bytes = FileSource::pass_size();
-  if (!bytes) return {};
-  const double share = static_cast<double>(*bytes) / static_cast<double>(named_bytes_);
-  return static_cast<uint64_t>(share * static_cast<double>(all_rows_));
 }
 
 }  // namespace millrace

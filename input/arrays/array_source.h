@@ -62,7 +62,6 @@ class ArraySource : public FileSource {
   void read(Chunk& chunk) const override;
   ChunkBound chunk_bound() const override;
   uint64_t memory_bound() const override { return packed_memory_; }
-  std::optional<uint64_t> pass_size() const override;
 
  protected:
   // The arrays of entries()[index], a named file, one for each field, in their order. An error without a place gets the
@@ -85,7 +84,7 @@ class ArraySource : public FileSource {
   std::vector<std::shared_ptr<const FileEntry>> entries_;
   std::vector<StoredArray> arrays_;  // of file 0, then of file 1, and so on
   SharedRowSpec rows_;
-  uint64_t unit_rows_ = 1, all_rows_ = 0, named_bytes_ = 0, packed_memory_ = 0;
+  uint64_t unit_rows_ = 1, all_rows_ = 0, packed_memory_ = 0;
 };
 
 }  // namespace millrace

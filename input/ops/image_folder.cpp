@@ -189,14 +189,6 @@ class ImageFolder final : public FileSource {
 
   ChunkBound chunk_bound() const override { return {.text_bytes = largest_, .rows = 1, .records = 1}; }
 
-  std::optional<uint64_t> pass_size() const override {
-    const uint64_t all = files().size();
-    if (!options_.shard) return all;
-    const auto index = static_cast<uint64_t>(options_.shard->index),
-               count = static_cast<uint64_t>(options_.shard->count);
-    return (all - index + count - 1) / count;
-  }
-
   // A picture's place is its file, which has no lines.
   Place place(const RowId& id) const override { return {FileSource::place(id).file}; }
 

@@ -153,9 +153,14 @@ bool FileSource::is_compressed(const FileEntry& file) const {
 }
 
 uint64_t FileSource::passed(const FileEntry& file, uint64_t offset) const {
-  if (!compressed_ || !compressed_->found()) return offset;
-  const CompressedText* const text = compressed_->known_text(file);
-  return text != nullptr ? text->bytes_before(offset) : offset;
+  if (compressed_) {
+    const CompressedText* const text = compressed_->found() ? compressed_->known_text(file) : nullptr;
+    return text != nullptr ? text->bytes_before(offset) : offset;
+  }
+  const uint64_t end = end_of(file);
+  if (end == file.size || end == 0) return offset;
+  const double share = static_cast<double>(offset) / static_cast<double>(end);
+  return static_cast<uint64_t>(share * static_cast<double>(file.size));
 }
 
 // Goes on with the next file; false at the end of the data.

@@ -130,12 +130,19 @@ TEST_F(ArrayFilesTest, HoldOutDividesTheRows) {
   EXPECT_LT(rows, 170u);
 }
 
-TEST_F(ArrayFilesTest, CountTheRowsThatHavePassed) {
+TEST_F(ArrayFilesTest, TheShareThatHasPassedIsOfTheirBytes) {
   add_pair("0", 3, 0);
   add_pair("1", 5, 100);
   Pipeline pipeline(GraphCheck(files_, list("shuffle: false, epochs: 2")).graph(), {});
   RowBlock slot = pipeline.make_slot();
-  for (int row = 1; pipeline.next(slot) > 0; ++row) EXPECT_NEAR(pipeline.share().value_or(-1), row / 16.0, 1e-9) << row;
+  const auto first = static_cast<double>(files_.files["x0"].size()),
+             second = static_cast<double>(files_.files["x1"].size());
+  for (int row = 0; pipeline.next(slot) > 0; ++row) {
+    const int passed = row % 8 + 1;
+    const double bytes = passed <= 3 ? first * passed / 3 : first + second * (passed - 3) / 5;
+    const double share = (row / 8 + bytes / (first + second)) / 2;
+    EXPECT_NEAR(pipeline.share().value_or(-1), share, 2 / (first + second)) << row;
+  }
 }
 
 // Every type, either order, either byte order: the values that are written there.

@@ -68,7 +68,8 @@ TEST_F(ArraySourceTest, CutsFilesIntoRows) {
   }
   EXPECT_EQ(units, (std::vector<std::string>{"f 0-2 line 1", "f 2-4 line 3", "f 4-5 line 5", "g 0-1 line 1"}));
   EXPECT_EQ(source->chunk_bound().rows, 2u);
-  EXPECT_EQ(source->pass_size(), 6u);
+  EXPECT_EQ(source->pass_size(), 12u) << "bytes";
+  EXPECT_EQ(source->passed(*source->files()[0], 2), 4u) << "of ten bytes in five rows";
   EXPECT_EQ(source->place({.file = 1, .line = 1}).text(), "g:1");
 }
 

@@ -111,7 +111,7 @@ TEST_F(ImageFolderTest, SharesItsFilesOut) {
   EXPECT_EQ(all, expected);
 }
 
-TEST_F(ImageFolderTest, CountsPicturesAsItsProgress) {
+TEST_F(ImageFolderTest, TellsItsProgress) {
   Pipeline pipeline(graph("dir: d, epochs: 2").graph(), {});
   RowBlock slot = pipeline.make_slot();
   pipeline.next(slot);
