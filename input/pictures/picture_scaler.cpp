@@ -24,15 +24,24 @@ bool mirrors_lines(int orientation) {
   return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
 }
 
-}  // namespace
+// What of an axis is shown where: pixels [begin, begin + size) of the picture as it is shown, and of the target.
+struct PixelRange {
+  int64_t begin = 0, size = 1;
+};
+struct Axis {
+  PixelRange from, to;
+};
+struct Fit {
+  Axis x, y;
+};
 
-PictureScaler::Fit PictureScaler::fit(const PictureTarget& target, const StoredPicture& picture) {
+Fit fit_of(const PictureTarget& target, const StoredPicture& picture) {
   const bool turned = is_turned(picture.orientation);
   const int64_t across = turned ? picture.height : picture.width, down = turned ? picture.width : picture.height;
   Fit out = {{{0, across}, {0, target.width}}, {{0, down}, {0, target.height}}};
   if (target.resize == Resize::stretch) return out;
   // `size` pixels in the middle of `all`.
-  const auto middle = [](int64_t all, int64_t size) -> Part {
+  const auto middle = [](int64_t all, int64_t size) -> PixelRange {
     size = std::clamp<int64_t>(size, 1, all);
     return {(all - size) / 2, size};
   };
@@ -49,16 +58,16 @@ PictureScaler::Fit PictureScaler::fit(const PictureTarget& target, const StoredP
   return out;
 }
 
-int reduction_of(const PictureTarget& target, const StoredPicture& picture) {
-  const auto [x, y] = PictureScaler::fit(target, picture);
-  int reduction = 1;
-  while (reduction < 8 && 2 * reduction * x.to.size < x.from.size && 2 * reduction * y.to.size < y.from.size) {
-    reduction *= 2;
-  }
-  return reduction;
-}
+// An axis of the lines that come.
+struct StoredAxis {
+  Axis shown;
+  int64_t size = 1;       // pixels of the stored picture
+  bool mirrored = false;  // it is shown from its end
+  int64_t step = 1;       // from one pixel of the target to the next
+};
 
-void PictureScaler::set_taps(std::vector<Tap>& taps, const StoredAxis& axis, int reduction) {
+template <class Tap>
+void set_taps(std::vector<Tap>& taps, const StoredAxis& axis, int reduction) {
   const auto [from, to] = axis.shown;
   const int64_t last = (ceil_div<int64_t>(axis.size, reduction) - 1) * kParts;
   taps.resize(static_cast<size_t>(to.size));
@@ -75,13 +84,24 @@ void PictureScaler::set_taps(std::vector<Tap>& taps, const StoredAxis& axis, int
   }
 }
 
+}  // namespace
+
+int reduction_of(const PictureTarget& target, const StoredPicture& picture) {
+  const auto [x, y] = fit_of(target, picture);
+  int reduction = 1;
+  while (reduction < 8 && 2 * reduction * x.to.size < x.from.size && 2 * reduction * y.to.size < y.from.size) {
+    reduction *= 2;
+  }
+  return reduction;
+}
+
 void PictureScaler::begin(const PictureTarget& target, const StoredPicture& picture, int reduction, uint8_t* to) {
   channels_ = target.channels;
   plane_ = target.width * target.height;
   to_ = to;
   width_ = ceil_div<int64_t>(picture.width, reduction);
   lines_ = ceil_div<int64_t>(picture.height, reduction);
-  const auto [x, y] = fit(target, picture);
+  const auto [x, y] = fit_of(target, picture);
   const bool turned = is_turned(picture.orientation);
   set_taps(columns_,
            {.shown = turned ? y : x,

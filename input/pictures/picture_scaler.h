@@ -58,27 +58,7 @@ class PictureScaler {
     int32_t from = 0, weight = 0;
     int32_t to = 0;
   };
-  // What of an axis is shown where: pixels [begin, begin + size) of the picture as it is shown, and of the target.
-  struct Part {
-    int64_t begin = 0, size = 1;
-  };
-  struct Axis {
-    Part from, to;
-  };
-  struct Fit {
-    Axis x, y;
-  };
-  // An axis of the lines that come.
-  struct StoredAxis {
-    Axis shown;
-    int64_t size = 1;       // pixels of the stored picture
-    bool mirrored = false;  // it is shown from its end
-    int64_t step = 1;       // from one pixel of the target to the next
-  };
-  friend int reduction_of(const PictureTarget& target, const StoredPicture& picture);
 
-  static Fit fit(const PictureTarget& target, const StoredPicture& picture);
-  static void set_taps(std::vector<Tap>& taps, const StoredAxis& axis, int reduction);
   void mix_lines(const uint8_t* first, const uint8_t* second, int32_t weight);
   template <int kChannels>
   void write_row(uint8_t* to) const;
