@@ -59,14 +59,14 @@ class NpzReader final : public ArraySource {
       try {
         const ZipMember& member = find(members, name);
         const FileRange bytes = bytes_of(member, archive);
-        ArrayPlace place = {
+        ArrayPlace where = {
             .compression = compression_of_member(member), .begin = bytes.begin, .end = bytes.begin + bytes.size};
-        if (place.compression != Compression::none) {
-          place.unpacked = ArrayPlace::Unpacked{.size = member.bytes, .crc = member.crc};
+        if (where.compression != Compression::none) {
+          where.unpacked = ArrayPlace::Unpacked{.size = member.bytes, .crc = member.crc};
         } else if (bytes.size != member.bytes) {
           throw DataError("the zip archive is damaged");
         }
-        out.push_back(stored_array(entry, place, read_npy_header));
+        out.push_back(stored_array(entry, where, read_npy_header));
       } catch (Error& error) {
         error.add_context(cat("array ", quote(name)));
         throw;
