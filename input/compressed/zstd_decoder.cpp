@@ -62,10 +62,11 @@ class ZstdDecoder final : public TextDecoder {
 
   // False at the end of the file.
   bool begin_frame(const File& raw) {
+    std::optional<ZstdHeader> header;
     for (;;) {
       want(raw, kZstdHeader);
       if (input().empty()) return false;
-      const std::optional<ZstdHeader> header = zstd_header(input());
+      header = zstd_header(input());
       const bool begins = compression_of(input()) == Compression::zstd || may_be_compressed(input());
       if (!header && begins && input().size() < kZstdHeader) throw truncated();
       if (!header) {
@@ -82,7 +83,8 @@ class ZstdDecoder final : public TextDecoder {
     constexpr size_t kBlockHeader = 3;
     ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
     at_start_ = flushes_ = false;
-    next_ = kZstdHeader + kBlockHeader;
+    // No more: the library decodes a frame that it sees as a whole at once, checksum and all.
+    next_ = static_cast<size_t>(header->bytes) + kBlockHeader;
     return true;
   }
 

@@ -97,7 +97,7 @@ void StreamFile::interrupt() noexcept {
     const MutexLock lock(mutex_);
     interrupted_ = true;
   }
-  bytes_->interrupt();
+  if (bytes_) bytes_->interrupt();  // none if wrap_bytes() failed
   more_.notify_all();
   room_.notify_all();
 }

@@ -50,7 +50,8 @@ class CompressedCsv : public ::testing::Test {
   struct Setup {
     std::string queue = "files: '*.csv', shuffle: false, epochs: 1";
     std::string reader = "header: true, chunk_bytes: 200";
-    std::string decode = "{x: {columns: x, type: int32}, note: {columns: note, type: string, default: ''}, y: {columns: y}}";
+    std::string decode =
+        "{x: {columns: x, type: int32}, note: {columns: note, type: string, default: ''}, y: {columns: y}}";
     std::string batch = "batch: {batch_size: 16, allow_smaller_final_batch: true}";
   };
   static std::string list(const Setup& setup) {
@@ -327,7 +328,7 @@ TEST_F(CompressedCsv, TheShareIsOfTheFilesOnDisk) {
     double before = 0;
     for (int batch = 1; pipeline.next(slot) > 0; ++batch) {
       const double share = *pipeline.share();
-      EXPECT_GE(share, before) << name;
+      EXPECT_GE(share, before - 0.001) << name << ": what is not read yet is guessed";
       EXPECT_LE(share, 1) << name;
       if (batch == 30) {
         EXPECT_NEAR(share, 0.5, 0.05) << name;
@@ -435,7 +436,8 @@ TEST(CompressedFixtures, AreReadAsTheTextBesideThem) {
   MemoryFiles files;
   const std::string list =
       "- filename_queue: {files: rows.csv, epochs: 1}\n- csv_reader: {header: true}\n- decode_csv: {fields: {id: "
-      "{columns: id, type: int32}, note: {columns: note, type: string, default: ''}, x: {columns: x}}}\n- batch: {batch_size: 64, "
+      "{columns: id, type: int32}, note: {columns: note, type: string, default: ''}, x: {columns: x}}}\n- batch: "
+      "{batch_size: 64, "
       "allow_smaller_final_batch: true}\n";
   files.files["rows.csv"] = TempFolder::read(folder + "rows.csv");
   const Lines expected = GraphCheck(files, list).run();
