@@ -19,9 +19,9 @@ size_t read_name(const Spec& spec, const std::vector<std::string>& names) {
 }
 
 std::string name_type(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += cat(out.empty() ? "" : "|", name);
-  return out;
+  constexpr size_t kLong = 60;
+  std::string out = join(names, "|");
+  return out.size() <= kLong ? out : join(names, " | ");  // it can be wrapped
 }
 
 std::vector<OptionForm> name_forms(std::vector<std::string> names) {

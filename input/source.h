@@ -227,9 +227,9 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   uint64_t memory_bound() const override;
   const Transform& producer() const override;
 
-  // Lets a task read half as much, which changes no result. REQUIRES: it is bound, gives text, and next() was not
-  // called yet.
-  void halve_units();
+  // Lets a task read half as much, which changes no result. Returns false if that is little already. REQUIRES: it is
+  // bound, gives text, and next() was not called yet.
+  bool halve_units();
   uint64_t unit_bytes() const { return settings_.unit_bytes; }
 
   // For the stream that reads several files at a time. That stream cuts the files itself, and calls neither next() nor

@@ -307,13 +307,10 @@ bool InputGraph::varies() const {
 }
 
 bool InputGraph::read_less_at_once() {
-  constexpr uint64_t kLittle = 16384;
   bool changed = false;
   for (const GraphNode& node : impl_->nodes) {
     auto* const files = dynamic_cast<FileSource*>(node.op.get());
-    if (files == nullptr || node.output.type != PortType::text || files->unit_bytes() <= kLittle) continue;
-    files->halve_units();
-    changed = true;
+    if (files != nullptr && node.output.type == PortType::text && files->halve_units()) changed = true;
   }
   return changed;
 }

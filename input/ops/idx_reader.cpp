@@ -12,7 +12,7 @@ class IdxReader final : public ArrayFiles {
   using Options = ArrayFilesOptions;
   static constexpr std::string_view kDoc = "reads files in the IDX format, as MNIST's are, an array for each field";
   static constexpr std::string_view kExample =
-      "fields: {features: train-images-idx3-ubyte.gz, label: train-labels-idx1-ubyte.gz}, epochs: 3";
+      "fields: {image: train-images-idx3-ubyte.gz, label: train-labels-idx1-ubyte.gz}";
 
   explicit IdxReader(const Options& options) : ArrayFiles(options, read_idx_header) {}
 };

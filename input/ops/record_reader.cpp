@@ -95,7 +95,7 @@ class RecordReader final : public RecordSource {
   using Options = RecordReaderOptions;
   static constexpr std::string_view kDoc = "reads binary files of records that all have the same length";
   static constexpr std::string_view kExample =
-      "bytes: 3073, fields: {label: {type: uint8}, image: {type: uint8, size: [3, 32, 32]}}";
+      "bytes: 785, fields: {label: {type: uint8}, image: {type: uint8, size: 784}}";
 
   explicit RecordReader(const Options& options) : RecordSource(options.format()), parts_(options.parts) {}
 

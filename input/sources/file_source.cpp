@@ -132,10 +132,15 @@ void FileSource::read_compressed(bool index) {
   }
 }
 
-void FileSource::halve_units() {
+bool FileSource::halve_units() {
+  constexpr uint64_t kLittle = 16384;
+  const bool ranges = compressed_ && compressed_->shared().most_range() > kLittle;
+  if (!ranges && settings_.unit_bytes <= kLittle) return false;
+  if (ranges) compressed_->shared().halve_ranges();
+  if (settings_.unit_bytes <= kLittle) return true;
   settings_.unit_bytes /= 2;
-  if (compressed_) compressed_->shared().halve_ranges();
   for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(settings_.unit_bytes); });
+  return true;
 }
 
 const Transform& FileSource::producer() const { return *producer_; }
@@ -242,7 +247,12 @@ OpenedFile FileSource::open_file(const FileEntry& file) const { return open_part
 OpenedFile FileSource::open_unit(const Unit& unit) const { return open_part(*unit.file, unit.part.get()); }
 
 OpenedFile FileSource::open_part(const FileEntry& file, const StreamPart* of_unit) const {
-  CompressedText* const text = compressed_ ? compressed_->text_of(file) : nullptr;
+  CompressedText* text = nullptr;
+  try {
+    if (compressed_) text = compressed_->text_of(file);
+  } catch (const IoError&) {
+    // A file that cannot be opened fails below. For another one is_compressed() throws, as reading would.
+  }
   if (text == nullptr) return open_files_->get(file);
   const auto* const part = static_cast<const TextPart*>(of_unit);
   if (part != nullptr && part->in_order) return {part->in_order};

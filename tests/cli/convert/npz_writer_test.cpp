@@ -71,7 +71,7 @@ void expect_bits(const std::string& program, const std::string& script) {
   }
 }
 
-TEST(NpzWriter, TheArraysHaveTheBitsOfTheRows) { expect_bits("python3", kByFormat); }
+TEST(NpzWriter, TheArraysHaveTheBitsOfTheRows) { expect_bits("/usr/bin/python3", kByFormat); }
 
 TEST(NpzWriter, NumPyReadsTheSameBits) {
   const std::string python = "/usr/bin/python3";  // Debian's, which has its NumPy
@@ -92,7 +92,7 @@ TEST(NpzWriter, ManyRowsAreWholeArrays) {
     *rows.row<int32_t>(1, row) = static_cast<int32_t>(-row);
   }
   write_rows(*make_npz_writer({spec}), folder.path("a.npz"), rows);
-  const auto result = read_by("python3",
+  const auto result = read_by("/usr/bin/python3",
                               "import array, zipfile\n"
                               "archive = zipfile.ZipFile('a.npz')\n"
                               "x, y = archive.read('x.npy'), archive.read('y.npy')\n"

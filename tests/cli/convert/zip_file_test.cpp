@@ -23,7 +23,7 @@ std::string read_by_python(const TempFolder& folder) {
       "with zipfile.ZipFile('a.zip') as zip:\n"
       "  assert zip.testzip() is None\n"
       "  for one in zip.infolist(): print(one.filename, zip.read(one), one.extract_version, one.date_time[0])\n";
-  const auto result = testing::run_command({"python3", "-c", script}, {.folder = folder.path()});
+  const auto result = testing::run_command({"/usr/bin/python3", "-c", script}, {.folder = folder.path()});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   return result.out;
 }
@@ -45,7 +45,7 @@ TEST(ZipFileTest, AnArchiveMayHaveManyMembers) {
   for (int i = 0; i < 65536; ++i) add(zip, cat(i), "");
   zip.commit();
   const std::string script = "import zipfile; print(len(zipfile.ZipFile('a.zip').infolist()))";
-  EXPECT_EQ(testing::run_command({"python3", "-c", script}, {.folder = folder.path()}).out, "65536\n");
+  EXPECT_EQ(testing::run_command({"/usr/bin/python3", "-c", script}, {.folder = folder.path()}).out, "65536\n");
 }
 
 TEST(ZipFileTest, EqualMembersMakeEqualBytes) {
