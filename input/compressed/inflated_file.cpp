@@ -25,6 +25,7 @@ InflatedFile::InflatedFile(CompressedText& text, std::shared_ptr<const File> raw
 InflatedFile::~InflatedFile() { give(); }
 
 size_t InflatedFile::read(uint64_t offset, void* to, size_t bytes) const {
+  if (bytes == 0) return 0;
   const MutexLock lock(mutex_);
   auto* const out = static_cast<char*>(to);
   if (range_ && range_->begin.text <= offset && offset < range_->end.text) {
