@@ -20,8 +20,12 @@ size_t read_name(const Spec& spec, const std::vector<std::string>& names) {
 
 std::string name_type(const std::vector<std::string>& names) {
   constexpr size_t kLong = 60;
-  std::string out = join(names, "|");
-  return out.size() <= kLong ? out : join(names, " | ");  // it can be wrapped
+  size_t bytes = 0;
+  for (const std::string& name : names) bytes += name.size() + 1;
+  const std::string_view bar = bytes > kLong ? " | " : "|";  // a long list is wrapped at its blanks
+  std::string out;
+  for (const std::string& name : names) out += cat(out.empty() ? "" : bar, name);
+  return out;
 }
 
 std::vector<OptionForm> name_forms(std::vector<std::string> names) {
