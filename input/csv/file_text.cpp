@@ -75,7 +75,8 @@ void FileText::start(std::shared_ptr<const File> file, const Unit& unit, bool in
   // An error in compressed data is told when the text before it is used up.
   if (inflated && end_ < limit_) read(limit_, end_ + 1);
   if (!inflated && part == nullptr) read(limit_ + kSlack, limit_);
-  if (part != nullptr) skip_to(unit.begin);
+  // A unit that begins before its part comes after an error, and nobody takes its rows.
+  if (part != nullptr) skip_to(std::max(unit.begin, part->begin));
   if (!at_record) skip_to_record();
 }
 

@@ -113,6 +113,17 @@ TEST_F(InflatedTextTest, ARangeIsReadFromItsStartAndThePartBeforeTheUnitIsDroppe
   EXPECT_EQ(text_.limit(), 7u);
 }
 
+TEST_F(InflatedTextTest, AUnitAfterAnErrorMayBeginBeforeItsPart) {
+  const auto file = std::make_shared<const UnknownText>("11\n222\n3\n");
+  for (const char* bytes : {"", "222\n"}) {
+    Unit one = unit(1, 7, true);
+    one.part = part(3, bytes, true);
+    start(file, one);
+    EXPECT_EQ(text_.offset(), 3u);
+    EXPECT_EQ(text_.bytes(), "222\n");
+  }
+}
+
 // Nobody knows the byte before a range.
 TEST_F(InflatedTextTest, TheFirstRecordOfARangeIsAGuess) {
   const auto file = std::make_shared<const UnknownText>("11\n222\n3\n");
