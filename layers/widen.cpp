@@ -1,4 +1,4 @@
-#include "millrace/layers/model/widen.h"
+#include "millrace/layers/widen.h"
 
 #include <cstdint>
 
