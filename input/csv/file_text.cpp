@@ -163,6 +163,9 @@ void skip_line(FileText& text) {
 
 Preamble pass_preamble(FileText& text, bool header, const CsvDialect& dialect, const FileEntry& file) {
   Preamble out;
+  while (text.bytes().size() < kByteOrderMark.size() && kByteOrderMark.starts_with(text.bytes()) && !text.at_end()) {
+    text.extend();
+  }
   if (text.bytes().starts_with(kByteOrderMark)) text.skip(kByteOrderMark.size());
   for (int64_t i = 0; i < dialect.skip_lines && !(text.bytes().empty() && text.at_end()); ++i) {
     skip_line(text);

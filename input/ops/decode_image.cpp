@@ -41,7 +41,7 @@ struct DecodeImageOptions : BadRowOptions {
                "how pictures of another shape fit: scaled to cover the size and cut (crop, the middle stays), "
                "stretched, or whole with 0 around them (pad)");
     o.optional("field", field, "the field with the bytes of the files, of type string; it becomes uint8");
-    o.optional("max_pixels", max_pixels, {.min = 1, .max = int64_t{1} << 32},
+    o.optional("max_pixels", max_pixels, {.min = 1, .max = kMostPixels},
                "of a progressive JPEG or an interlaced PNG, which have to be decoded as a whole; a larger one is a bad "
                "row");
     BadRowOptions::declare(o);

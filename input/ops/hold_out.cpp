@@ -29,7 +29,7 @@ template <class T>
 uint64_t hash_value(uint64_t hash, T value) {
   char bytes[24];
   const auto number = static_cast<double>(value);
-  if (std::is_integral_v<T> || (number == std::floor(number) && std::abs(number) < 0x1p63)) {
+  if (std::is_integral_v<T> || (number == std::floor(number) && number >= -0x1p63 && number < 0x1p63)) {
     const char* const end = std::to_chars(bytes, bytes + sizeof bytes, static_cast<int64_t>(value)).ptr;
     return hash_value(hash, {bytes, end});
   }

@@ -94,10 +94,11 @@ class PictureSearch {
     for (const std::string& name : files_.list(dir)) {
       if (name.starts_with('.')) continue;
       const std::string path = prefix + name;
-      if (is_picture(name)) {
-        pictures.push_back(path);
-      } else if (files_.type(path) == FileSystem::Type::folder) {
+      const bool folder = files_.type(path) == FileSystem::Type::folder;
+      if (folder) {
         folders.push_back(name);
+      } else if (is_picture(name)) {
+        pictures.push_back(path);
       } else {
         left_out_.push_back(path);
       }
@@ -118,7 +119,9 @@ class PictureSearch {
     std::vector<std::string> pictures;
     for (const std::string& file : files_.list(folder)) {
       if (file.starts_with('.')) continue;
-      (is_picture(file) ? pictures : left_out_).push_back(cat(folder, '/', file));
+      const std::string path = cat(folder, '/', file);
+      const bool picture = is_picture(file) && files_.type(path) != FileSystem::Type::folder;
+      (picture ? pictures : left_out_).push_back(path);
     }
     class_folders.insert(name);
     if (pictures.empty()) warnings.push_back(cat("the class ", quote(name), " has no pictures: ", folder));
@@ -150,11 +153,11 @@ class ImageFolder final : public FileSource {
         classes_(options.classes.value_or(std::vector<std::string>())) {}
 
   Port open(const BindArgs& args) override {
-    if (has_streams()) {
-      throw ConfigError("pictures cannot be read from standard input or a pipe", options_.dir_place,
-                        "write them to files first");
-    }
     for (const auto& file : files()) {
+      if (file->stream) {
+        throw ConfigError(cat("pictures cannot be read from standard input or a pipe: ", file->path),
+                          options_.dir_place, "write them to files first");
+      }
       largest_ = std::max(largest_, file->size);
       if (file->size <= kMostPictureBytes) continue;
       throw DataError(cat("the file has ", file->size, " bytes, a picture at most ", kMostPictureBytes), {file->path});

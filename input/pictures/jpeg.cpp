@@ -90,6 +90,7 @@ class JpegFile {
     if (colours == JCS_CMYK || colours == JCS_YCCK) return "the picture is CMYK, expected RGB or grey";
     // Its decoder makes pixels up, without a warning, where the data end: a huge picture of nothing would take minutes.
     if (info_.arith_code != 0) return "the picture is coded arithmetically, expected the usual codes of Huffman";
+    if (picture.width * picture.height > kMostPixels) return too_large(picture);
     const bool whole = jpeg_has_multiple_scans(&info_) != 0;
     return whole && picture.width * picture.height > target.max_pixels
                ? too_many_pixels(picture, info_.progressive_mode != 0 ? "progressive" : "has several scans")

@@ -23,6 +23,11 @@ uint64_t picture_work_bound(const PictureTarget& target) {
   return kBytesOfPixel * (static_cast<uint64_t>(target.max_pixels) + 2 * kSquare * side) + kBytesOfColumn * side;
 }
 
+std::string too_large(const StoredPicture& picture) {
+  return cat("the picture is ", picture.width, " x ", picture.height, " pixels, expected at most ", kMostPixels,
+             " in all");
+}
+
 std::string too_many_pixels(const StoredPicture& picture, std::string_view why) {
   return cat("the picture is ", picture.width, " x ", picture.height, " pixels and ", why,
              ", so it must be decoded as a whole, which is more than max_pixels allows");

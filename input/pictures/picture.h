@@ -36,6 +36,10 @@ uint64_t picture_work_bound(const PictureTarget& target);
 std::string decode_jpeg(std::string_view file, const PictureTarget& target, PictureMemory& memory, uint8_t* to);
 std::string decode_png(std::string_view file, const PictureTarget& target, PictureMemory& memory, uint8_t* to);
 
+// A picture of more pixels is refused: a file of a few bytes may have so many that it would take minutes.
+inline constexpr int64_t kMostPixels = int64_t{1} << 28;
+std::string too_large(const StoredPicture& picture);
+
 // What is wrong with a picture of this size, if it must be decoded as a whole because it is `why`: "progressive".
 std::string too_many_pixels(const StoredPicture& picture, std::string_view why);
 

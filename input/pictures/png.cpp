@@ -145,6 +145,8 @@ class PngFile {
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
     if (info_ == nullptr) throw std::bad_alloc();
     png_set_read_fn(png_, &bytes_, read_png);
+    // Also of a chunk that the library could do without, such as what is transparent.
+    png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     // Only what the pixels need is read: no profiles and no texts, which might be large.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png_, info_);
@@ -155,6 +157,7 @@ class PngFile {
       return cat("the picture is ", picture.width, " x ", picture.height, " pixels, expected at most ", kMostSide,
                  " along each side");
     }
+    if (picture.width * picture.height > kMostPixels) return too_large(picture);
     if (png_get_bit_depth(png_, info_) == 16) return "the picture has 16 bits for each channel, expected 8";
     const bool whole = png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
     return whole && picture.width * picture.height > target.max_pixels ? too_many_pixels(picture, "interlaced")

@@ -124,6 +124,16 @@ TEST_F(InflatedTextTest, AUnitAfterAnErrorMayBeginBeforeItsPart) {
   }
 }
 
+TEST_F(InflatedTextTest, AByteOrderMarkMayComeByteByByte) {
+  const auto file = std::make_shared<const UnknownText>("\xef\xbb\xbfx\n");
+  Unit one = unit(0, 1, true);
+  one.part = part(0, "\xef", true);
+  start(file, one);
+  const Preamble preamble = pass_preamble(text_, true, CsvDialect(), *entry_);
+  EXPECT_TRUE(preamble.has_header);
+  EXPECT_EQ(text_.offset(), 5u);
+}
+
 // Nobody knows the byte before a range.
 TEST_F(InflatedTextTest, TheFirstRecordOfARangeIsAGuess) {
   const auto file = std::make_shared<const UnknownText>("11\n222\n3\n");

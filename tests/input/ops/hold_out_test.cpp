@@ -176,6 +176,11 @@ TEST_F(HoldOutGroupTest, AWholeNumberIsTheSameInEveryType) {
   Lines quoted;
   for (const std::string& one : held) quoted.push_back(quote(one));
   EXPECT_EQ(rows(text, Side::held_out, "string"), quoted) << "and as a text";
+  for (int seed = 0; seed < 20; ++seed) {
+    const std::string options = cat("share: 0.5, seed: ", seed);
+    EXPECT_EQ(rows("-9223372036854775808\n", Side::held_out, "float64", options).size(),
+              rows("-9223372036854775808\n", Side::held_out, "int64", options).size());
+  }
   EXPECT_EQ(rows("2024-01-31\n1970-01-01\n2000-02-29\n1999-12-31\n", Side::held_out, "date", "share: 0.5"),
             rows("1706659200\n0\n951782400\n946598400\n", Side::held_out, "int64", "share: 0.5"));
 }

@@ -147,12 +147,12 @@ TEST_F(ImageFolderTest, ReadsPicturesOfNoClassIfTheClassesAreKnown) {
 
 TEST_F(ImageFolderTest, WarnsOfWhatItLeavesOut) {
   EXPECT_THAT(graph("dir: d").graph().warnings(), IsEmpty());
-  files_.folders.insert({"d/empty", "d/cat/more"});
+  files_.folders.insert({"d/empty", "d/cat/more", "d/cat/folder.jpg"});
   files_.files["d/README"] = files_.files["d/dog/notes.txt"] = "text";
   files_.files["d/stray.png"] = "in no class";
   EXPECT_THAT(graph("dir: d").graph().warnings(),
               ElementsAre("image_folder: the class \"empty\" has no pictures: d/empty",
-                          "image_folder: 4 files of d are left out, as only .jpg, .jpeg and .png in the folders of "
+                          "image_folder: 5 files of d are left out, as only .jpg, .jpeg and .png in the folders of "
                           "classes are read: d/stray.png, .."));
   EXPECT_EQ(found_in(graph("dir: d").graph()), (Lines{"cat", "dog", "empty"}));
 }
@@ -171,7 +171,7 @@ TEST_F(ImageFolderTest, RefusesWhatHoldsNoPictures) {
   EXPECT_THAT(refused("dir: latin"), HasSubstr("is not UTF-8, and no model can keep it; rename the folder"));
   files_.streams["pipe"] = {"x"};
   EXPECT_EQ(refused("dir: pipe, classes: [a]"),
-            "pictures cannot be read from standard input or a pipe; write them to files first");
+            "pictures cannot be read from standard input or a pipe: pipe; write them to files first");
 }
 
 TEST_F(ImageFolderTest, RefusesOptionsThatMakeNoSense) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/crc32.h"
 #include "tests/input/pictures/pictures.h"
 
 namespace millrace {
@@ -127,6 +128,28 @@ TEST(Png, NoticesEveryByteThatIsWrong) {
     file[i] = static_cast<char>(file[i] ^ 0x10);
     EXPECT_NE(decode(file, target_of(3, 16, 16)).wrong, "") << i;
   }
+}
+
+TEST(Png, NoticesAWrongChecksumOfWhatIsTransparent) {
+  std::string file = png_of({1, 1, 1, {0}}, {.palette = {9, 9, 9}, .transparent = {7}});
+  ASSERT_EQ(decode(file, target_of(1, 1, 1)).wrong, "");
+  file[file.find("tRNS") + 5] ^= 1;
+  EXPECT_EQ(decode(file, target_of(1, 1, 1)).wrong, "cannot decode the PNG picture: tRNS: CRC error");
+}
+
+TEST(Png, RefusesPicturesThatWouldTakeMinutes) {
+  std::string file = png_of({1, 1, 1, {0}});
+  const auto with_size = [&](uint32_t width, uint32_t height) {
+    for (size_t i = 0; i < 4; ++i) {
+      file[16 + i] = static_cast<char>(width >> (24 - 8 * i));
+      file[20 + i] = static_cast<char>(height >> (24 - 8 * i));
+    }
+    const uint32_t crc = crc32_of(std::string_view(file).substr(12, 17));
+    for (size_t i = 0; i < 4; ++i) file[29 + i] = static_cast<char>(crc >> (24 - 8 * i));
+    return decode(file, target_of(1, 1, 1)).wrong;
+  };
+  EXPECT_EQ(with_size(16384, 16385), "the picture is 16384 x 16385 pixels, expected at most 268435456 in all");
+  EXPECT_EQ(with_size(1, 1), "");
 }
 
 TEST(Png, RefusesSixteenBitsAndAnimationsByName) {
