@@ -151,8 +151,6 @@ def bare(build, source):
     script = ['set -e', f'give_up() {{ echo "nothing can be mounted here: not tried"; exit {SKIPPED}; }}']
     folders = {'/usr/include/tbb', '/usr/include/oneapi', '/usr/include/yaml-cpp', '/usr/include/nlohmann', '/usr/include/fmt',
                '/usr/include/fast_float'}
-    script += ['none=$(mktemp -d)']
-    script += [f'[ ! -d {folder} ] || mount --bind "$none" {folder} || give_up' for folder in sorted(folders)]
     # A link cannot be mounted over: the folder of libraries is seen through a layer in which it is gone.
     links = sorted(str(path) for path in files if path.is_symlink())
     configs = sorted(str(path) for path in files if not path.is_symlink() and path.suffix == '.cmake')
@@ -164,6 +162,9 @@ def bare(build, source):
         options = f'lowerdir={folder},upperdir="$layer/up",workdir="$layer/work"'
         script.append(f'mount -t overlay overlay -o {options} {folder} || give_up')
         script += [f'rm {folder}/{name}' for name in names]
+    # After the layers, one of which may be /usr/include.
+    script += ['none=$(mktemp -d)']
+    script += [f'[ ! -d {folder} ] || mount --bind "$none" {folder} || give_up' for folder in sorted(folders)]
     script.append('for header in tbb/task_arena.h oneapi/dnnl/dnnl.hpp yaml-cpp/yaml.h; do')
     script.append('  if echo "#include <$header>" | c++ -x c++ -fsyntax-only - 2>/dev/null; then echo "$header is there"; exit 1; fi')
     script.append('done')
