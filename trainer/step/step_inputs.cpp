@@ -9,7 +9,7 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/ops/shared/fields.h"
-#include "millrace/layers/widen.h"
+#include "millrace/layers/inputs/widen.h"
 
 namespace millrace {
 

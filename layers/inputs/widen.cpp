@@ -1,4 +1,4 @@
-#include "millrace/layers/widen.h"
+#include "millrace/layers/inputs/widen.h"
 
 #include <cstdint>
 
