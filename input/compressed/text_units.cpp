@@ -17,8 +17,8 @@ DataError ends_before(uint64_t begin, uint64_t end, const FileEntry& file) {
 
 }  // namespace
 
-TextUnits::TextUnits(CompressedFiles& files, CompressedText& text, TextSettings settings)
-    : files_(files), text_(text), settings_(std::move(settings)), next_(text.before(settings_.begin)) {}
+TextUnits::TextUnits(CompressedFiles& files, CompressedText& text, const TextSettings& settings)
+    : files_(files), text_(text), settings_(settings), next_(text.before(settings_.begin)) {}
 
 bool TextUnits::next(Unit& unit) {
   const ReadingTurn turn;
@@ -58,10 +58,11 @@ TextPart::~TextPart() {
   if (in_order) in_order->reuse(std::move(bytes));
 }
 
-TextInOrder::TextInOrder(CompressedFiles& files, CompressedText& text, const TextPoint& from, TextSettings settings)
+TextInOrder::TextInOrder(CompressedFiles& files, CompressedText& text, const TextPoint& from,
+                         const TextSettings& settings)
     : files_(files),
       text_(text),
-      settings_(std::move(settings)),
+      settings_(settings),
       decoder_(text.shared().take(text, settings_.begin, from)),
       rest_begin_(settings_.begin) {}
 

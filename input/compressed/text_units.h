@@ -41,7 +41,7 @@ struct TextSettings {
 class TextUnits {
  public:
   // `files` and `text` outlive this and the units.
-  TextUnits(CompressedFiles& files, CompressedText& text, TextSettings settings);
+  TextUnits(CompressedFiles& files, CompressedText& text, const TextSettings& settings);
 
   // Sets the unit's end and its part; unit.begin comes in as where the last unit ended. Whether the text may go on
   // after it; if not, the unit may be empty. Throws DataError, IoError.
@@ -60,7 +60,7 @@ class TextUnits {
 class TextInOrder final : public File, public std::enable_shared_from_this<TextInOrder> {
  public:
   // The decoder starts at `from`.
-  TextInOrder(CompressedFiles& files, CompressedText& text, const TextPoint& from, TextSettings settings);
+  TextInOrder(CompressedFiles& files, CompressedText& text, const TextPoint& from, const TextSettings& settings);
   ~TextInOrder() override;
 
   // The next part; null at the end of the text, and when it was interrupted. `raw` is the file. Throws DataError after

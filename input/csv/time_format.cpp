@@ -238,7 +238,7 @@ std::string digits(int64_t value, size_t width) {
 std::string part_text(char letter, const Moment& moment) {
   const CalendarTime time(moment.seconds);
   const int hour = time.second / 3600;
-  const std::string month(kMonths[time.month - 1]);
+  std::string month(kMonths[time.month - 1]);
   switch (letter) {
     case 'Y': return digits(time.year, 4);
     case 'y': return digits(time.year % 100, 2);

@@ -24,6 +24,9 @@ math::SineCosine circle(int step, int64_t steps) {
 }
 math::SineCosine year_circle(const CalendarTime& time) { return circle(time.yearday - 1, days_of_year(time.year)); }
 
+int hour_of(const CalendarTime& time) { return time.second / 3600; }
+int minute_of(const CalendarTime& time) { return time.second / 60 % 60; }
+
 struct CalendarPart {
   std::string_view name;
   double (*of)(const CalendarTime& time);
@@ -34,8 +37,8 @@ constexpr CalendarPart kCalendarParts[] = {
     {"day", [](const CalendarTime& time) -> double { return time.day; }},
     {"yearday", [](const CalendarTime& time) -> double { return time.yearday; }},
     {"weekday", [](const CalendarTime& time) -> double { return time.weekday; }},
-    {"hour", [](const CalendarTime& time) -> double { return time.second / 3600; }},
-    {"minute", [](const CalendarTime& time) -> double { return time.second / 60 % 60; }},
+    {"hour", [](const CalendarTime& time) -> double { return hour_of(time); }},
+    {"minute", [](const CalendarTime& time) -> double { return minute_of(time); }},
     {"month_sin", [](const CalendarTime& time) { return circle(time.month - 1, 12).sine; }},
     {"month_cos", [](const CalendarTime& time) { return circle(time.month - 1, 12).cosine; }},
     {"yearday_sin", [](const CalendarTime& time) { return year_circle(time).sine; }},

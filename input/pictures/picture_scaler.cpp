@@ -89,8 +89,8 @@ void set_taps(std::vector<Tap>& taps, const StoredAxis& axis, int reduction) {
 int reduction_of(const PictureTarget& target, const StoredPicture& picture) {
   const auto [x, y] = fit_of(target, picture);
   int reduction = 1;
-  while (reduction < 8 && 2 * reduction * x.to.size < x.from.size && 2 * reduction * y.to.size < y.from.size) {
-    reduction *= 2;
+  for (int64_t next = 2; next <= 8 && next * x.to.size < x.from.size && next * y.to.size < y.from.size; next *= 2) {
+    reduction = static_cast<int>(next);
   }
   return reduction;
 }
