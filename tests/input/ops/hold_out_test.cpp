@@ -9,7 +9,6 @@ namespace {
 using testing_support::error_of;
 using testing_support::GraphCheck;
 using testing_support::Lines;
-using testing_support::list_of;
 using testing_support::make_op;
 using testing_support::MemoryFiles;
 

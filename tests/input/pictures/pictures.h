@@ -104,7 +104,8 @@ inline std::vector<double> scaled(const Pixels& from, const PictureTarget& targe
   const bool wider = width * target.height > height * target.width;
   const auto middle_of = [](int64_t all, int64_t a, int64_t b, double* begin, double* size) {
     const int64_t whole = std::clamp<int64_t>(std::llround(static_cast<double>(a) / static_cast<double>(b)), 1, all);
-    *begin = static_cast<double>((all - whole) / 2);
+    const int64_t before = (all - whole) / 2;
+    *begin = static_cast<double>(before);
     *size = static_cast<double>(whole);
   };
   if (target.resize == Resize::crop && wider) {
