@@ -138,7 +138,7 @@ inline const std::vector<CompressedKind>& compressed_kinds() {
       {"gzip, stored", [](std::string_view text) { return gzip_of(text, {}, 0); }},
       {"gzip with a header",
        [](std::string_view text) {
-         return gzip_of(text, {.extra = "ab\3\0xyz", .name = "a.csv", .comment = "text", .crc = true});
+         return gzip_of(text, {.extra = std::string("ab\3\0xyz", 7), .name = "a.csv", .comment = "text", .crc = true});
        }},
       {"members", [](std::string_view text) { return in_pieces(text, 500, gzip); }},
       {"members, some empty",
