@@ -172,6 +172,9 @@ std::optional<CompressedText::Piece> CompressedText::block_at(uint64_t at, const
   // Its last bytes tell how much text it has.
   if (block == 0 || read_up_to(bytes_, raw, at + block - kTextBytes, bytes, kTextBytes) < kTextBytes) return {};
   const uint64_t text = little_endian({bytes, kTextBytes});
+  // Nobody reads a block that says it has no text, so it must be too short to have any.
+  constexpr uint64_t kEmptyBlock = kBgzfHeader + 2 + 8;
+  if (text == 0 && block != kEmptyBlock) return {};
   return text <= kMostInBlock ? std::optional(Piece{block, text}) : std::nullopt;
 }
 
@@ -183,6 +186,9 @@ std::optional<CompressedText::Piece> CompressedText::frame_at(uint64_t at, const
   if (header->text.value_or(UINT64_MAX) > shared_.most_range()) return {};
   uint64_t end = at + header->bytes;
   if (!pass_frame_blocks(bytes_, raw, at + shared_.most_compressed(), end)) return {};
+  // As with blocks: the header of a block alone has none.
+  constexpr uint64_t kBlockHeader = 3;
+  if (*header->text == 0 && end - at != header->bytes + kBlockHeader) return {};
   return Piece{end + (header->checksum ? 4 : 0) - at, *header->text};
 }
 

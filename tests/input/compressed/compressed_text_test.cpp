@@ -116,6 +116,20 @@ TEST_F(CompressedTextTest, FramesThatTellTheirLengthAreRanges) {
   EXPECT_THAT(ranges(1000), IsEmpty());
 }
 
+// A range without text is passed unread.
+TEST_F(CompressedTextTest, NoPieceHidesItsText) {
+  std::string block = bgzf_of("1,2\n", 300, false);
+  block.replace(block.size() - 4, 4, std::string(4, '\0'));
+  use(block + bgzf_of("3,4\n"));
+  EXPECT_THAT(ranges(1000), IsEmpty());
+  std::string frame = zstd_of("1,2\n");
+  frame[5] = '\0';  // how much text it has
+  use(frame + zstd_of("3,4\n"));
+  EXPECT_THAT(ranges(1000), IsEmpty());
+  use(zstd_of("") + zstd_of("3,4\n"));
+  EXPECT_THAT(ranges(1000), Not(IsEmpty()));
+}
+
 TEST_F(CompressedTextTest, ASmallFileWithOneMemberIsARange) {
   const std::string one = gzip_of("1,2\n3,4\n", {.name = "a.csv"});
   use(one);
