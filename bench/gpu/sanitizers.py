@@ -12,7 +12,7 @@ from typing import Iterator
 from budget import DONE, Deadline, Section
 from machine import FIRST_KERNEL, Machine, find_tool
 from processes import LATE, Ran
-from suite import Suite, device_suites, each_as_it_ends, in_turn, put_last, read_outcome
+from suite import CORES_A_SUITE, Suite, device_suites, each_as_it_ends, in_turn, put_last, read_outcome
 
 TOOLS = ("racecheck", "memcheck", "initcheck", "synccheck")
 FOUND = 86  # --error-exitcode
@@ -116,7 +116,7 @@ def run_sanitizer(machine: Machine, section: Section, deadline: Deadline, tool: 
         return suite, run_tool(machine, sanitizer, tool, suite.program, pattern, limit), limit >= seconds
 
     left = in_turn(section, device_suites(machine, section))
-    for suite, verdict, in_full in each_as_it_ends(max(1, machine.cores // 4), run_job, left):
+    for suite, verdict, in_full in each_as_it_ends(max(1, machine.cores // CORES_A_SUITE), run_job, left):
         told = f"{suite.key}: {verdict.state}" + (f": {verdict.excerpt[-300:]}" if verdict.excerpt else "")
         if verdict.state == EMPTY:
             section.fail(told)

@@ -1,5 +1,6 @@
-"""The tests: every suite of the bundle whose name begins with Cuda, each in a process of its own, one after another, so
-that a crash or an error that sticks to the process spoils one suite alone."""
+"""The tests: every suite of the bundle whose name begins with Cuda, each in a process of its own, so that a crash or an
+error that sticks to the process spoils one suite alone; several at a time where there are many cores, as a suite spends
+most of its time on the host."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ OF_A_GPU = "Cuda"  # how names of suites begin that touch a GPU; tests/gpu_check
 # must not take the time of all.
 SECONDS, SECONDS_A_TEST = 60, 15
 SLOWER = 20  # on a GPU that is emulated
+CORES_A_SUITE = 4  # that a test's threads may keep busy
 PARTS = 4  # of each program's other tests
 HOST_SECONDS = 600  # for one of these parts
 BEGIN = re.compile(r"^\[ RUN      \] (\S+)")
@@ -161,12 +163,19 @@ def run_suites(
     """Goes on with the suites that an earlier run left. Failures with a line that `pardoned` finds are not wrong."""
     done = section.data.setdefault("suites", {})
     late = []
-    for suite in in_turn(section, device_suites(machine, section)):
+
+    def run_suite(suite: Suite) -> tuple[Suite, tuple[dict[str, Any] | None, list[str]] | None]:
         if deadline.left() < 1:
+            return suite, None
+        what = (suite.key, suite.program, f"{suite.name}.*")
+        return suite, run_in_time(machine, section, deadline, what, suite.seconds(machine), extra)
+
+    left = in_turn(section, device_suites(machine, section))
+    for suite, ran in each_as_it_ends(max(1, machine.cores // CORES_A_SUITE), run_suite, left):
+        if ran is None:
             late.append(suite.key)
             continue
-        what = (suite.key, suite.program, f"{suite.name}.*")
-        result, wrong = run_in_time(machine, section, deadline, what, suite.seconds(machine), extra)
+        result, wrong = ran
         if result is None:
             put_last(section, suite.key)
         elif result["state"] == "empty":
