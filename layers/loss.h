@@ -57,8 +57,9 @@ struct LossArgs {
   ConstTensorView prediction = {};
   ConstTensorView label = {};
   ConstTensorView weight = {};  // (B, 1) float32; null if not weighted
-  // Two values of the prediction's dtype, in the device's memory: the mean over the rows and the sum of their weights
-  // (unweighted: their number). An evaluation uses the second to join the means of its batches.
+  // Two values of the prediction's dtype: the mean over the rows and the sum of their weights (unweighted: their
+  // number). An evaluation uses the second to join the means of its batches. In the device's memory or, unweighted, on
+  // the host where the device can write: to read them back may take as long as a kernel.
   void* loss = nullptr;
   TensorView gradient = {};  // of the mean, by the prediction; null if only the loss is wanted
   void* scratch = nullptr;

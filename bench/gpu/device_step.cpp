@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/event.h"
 #include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/config/catalog.h"
@@ -40,13 +39,12 @@ struct DeviceStep::Impl {
 
   Config config;
   Executor executor;
-  Context context, fetches;
+  Context context;
   Pipeline pipeline;
   RowBlock batch;
   Model model;
   StepFields fields;
   Scores scores;
-  Event scored, fetched;
   StepPlan plan;
   std::array<const Replay*, StepPlan::kGroup> group;
   ReplayChain chain;
@@ -57,7 +55,6 @@ DeviceStep::Impl::Impl(const Spec& configuration)
     : config(read_config(configuration, Catalog::builtin())),
       executor(config.threads),
       context(find_device(config), executor, config.precision),
-      fetches(context.device(), executor),
       pipeline(build_input(config, Catalog::builtin()), {.executor = &executor, .reader = context.device()}),
       batch(first_batch(pipeline)),
       model(Model::build({.layers = std::move(config.layers), .inputs = named_specs(batch.spec()), .seed = config.seed},
@@ -67,9 +64,11 @@ DeviceStep::Impl::Impl(const Spec& configuration)
               .loss = config.loss.loss.get(),
               .label = config.loss.label,
               .trains = true}),
-      scores({.context = context, .loss = *config.loss.loss, .prediction = model.output(), .label = fields.label()}),
-      scored(context.device()),
-      fetched(context.device()),
+      scores({.context = context,
+              .loss = *config.loss.loss,
+              .prediction = model.output(),
+              .label = fields.label(),
+              .direct = true}),
       plan({.model = model,
             .context = context,
             .optimizer = *config.optimizer,
@@ -88,19 +87,11 @@ DeviceStep::Impl::Impl(const Spec& configuration)
 void DeviceStep::Impl::give() {
   plan.model->forward(context, slot().inputs.model(), slot().numbers.pass());
   scores.run(*plan.scores, plan.scored(slot()));
-  context.record(scored);
-  fetches.wait_for(scored);
-  scores.fetch(fetches, *plan.scores, false, slot().scores);
-  fetches.record(fetched);
   plan.model->backward(context, slot().inputs.model(), slot().numbers.pass(), slot().numbers.scalars(), TensorView());
-  context.wait_for(fetched);
 }
 
 DeviceStep::DeviceStep(const Spec& configuration) : impl_(std::make_unique<Impl>(configuration)) {}
-DeviceStep::~DeviceStep() {
-  impl_->fetches.drain();
-  impl_->context.drain();
-}
+DeviceStep::~DeviceStep() { impl_->context.drain(); }
 
 void DeviceStep::run() {
   Impl& impl = *impl_;

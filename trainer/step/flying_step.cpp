@@ -63,7 +63,7 @@ StepOutcome FlyingStep::train(Flight& flight, bool launched) {
   if (args_.gradients.check_finite) {
     play(StepPlan::kBefore, [&] {
       run_before();
-      context.wait_for(fetched_);
+      join_fetches();
     });
     context.record(flight.trained);
     flight.trained.synchronize();
@@ -71,7 +71,7 @@ StepOutcome FlyingStep::train(Flight& flight, bool launched) {
     play(StepPlan::kWhole + kind, [&] {
       run_before();
       backward();
-      context.wait_for(fetched_);
+      join_fetches();
     });
   }
   ++steps_;
@@ -87,14 +87,21 @@ void FlyingStep::play(size_t part, FunctionRef<void()> work) {
   if (not_recorded_.empty()) not_recorded_ = replay.failure();
 }
 
-// The step up to the loss. The scores go to the host while the context goes on, until it waits for `fetched_`.
+bool FlyingStep::fetches() const { return args_.gradients.check_finite || scores_.fetches(windows()); }
+
+// The step up to the loss. The scores go to the host while the context goes on, until join_fetches().
 void FlyingStep::run_before() {
   forward();
   score();
+  if (!fetches()) return;
   args_.context.record(scored_);
   fetches_.wait_for(scored_);
   fetch(fetches_);
   fetches_.record(fetched_);
+}
+
+void FlyingStep::join_fetches() {
+  if (fetches()) args_.context.wait_for(fetched_);
 }
 
 // Waits until the step of the flight's batch has ended, then joins its scores if they belong to the window.

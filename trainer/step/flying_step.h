@@ -27,7 +27,10 @@ class FlyingStep final : public TrainStep {
   void bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch);
   StepOutcome train(Flight& flight, bool launched);
   void play(size_t part, FunctionRef<void()> work);
+  // Whether a copy brings scores to the host. A graph with a branch for it takes longer to launch.
+  bool fetches() const;
   void run_before();
+  void join_fetches();
   void join(Flight& flight);
 
   std::optional<Context> copies_;  // brings batches while others are trained on

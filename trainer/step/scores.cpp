@@ -76,7 +76,7 @@ void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
     plan.loss_->run(args_.context, {.prediction = batch.prediction,
                                     .label = batch.label,
                                     .weight = batch.weight,
-                                    .loss = loss_value_.data(),
+                                    .loss = args_.direct ? batch.loss : loss_value_.data(),
                                     .gradient = batch.gradient,
                                     .scratch = plan.scratch_.data()});
   });
@@ -94,7 +94,7 @@ void Scores::judge(ScorePlan& plan, const ScoredBatch& batch) {
 
 void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, const Memory& copy) const {
   auto* place = static_cast<std::byte*>(copy.data());
-  context.copy_async(place, loss_value_.data(), kLossBytes);
+  if (!args_.direct) context.copy_async(place, loss_value_.data(), kLossBytes);
   place += kLossBytes;
   for (size_t i = 0; metrics && i < plan.partials_.size(); ++i) {
     const Memory& partial = plan.partials_[i];

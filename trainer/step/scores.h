@@ -40,6 +40,7 @@ struct ScoresArgs {
   TensorSpec label;       // one row, as the loss reads it
   bool weighted = false;
   int64_t batches = 0;  // the most that are joined between two resets; 0: any number
+  bool direct = false;  // run() stores the loss at ScoredBatch::loss, so that fetch() need not copy it
 };
 
 struct ScoredBatch {
@@ -47,6 +48,7 @@ struct ScoredBatch {
   ConstTensorView label;
   ConstTensorView weight;    // null when not weighted
   TensorView gradient = {};  // for the gradient of the loss, by the prediction; null if only scores are wanted
+  void* loss = nullptr;      // ScoresArgs::direct: a make_copy(), which the device writes to across the bus
 };
 
 // Everything for one batch size; made by Scores::plan().
@@ -82,10 +84,12 @@ class Scores {
   void run(ScorePlan& plan, const ScoredBatch& batch);
   // Computes the metrics of such a batch.
   void judge(ScorePlan& plan, const ScoredBatch& batch);
+  // Whether fetch() has anything to copy.
+  bool fetches(bool metrics) const { return !args_.direct || (metrics && !accumulators_.empty()); }
   // Copies the results of the last run() to the host, and those of judge() if `metrics` is set. REQUIRES: `context`
   // comes after the work of both.
   void fetch(Context& context, const ScorePlan& plan, bool metrics, const Memory& copy) const;
-  // LossArgs::loss of the last run(), on the device.
+  // LossArgs::loss of the last run(), on the device. REQUIRES: not ScoresArgs::direct.
   const void* device_loss() const { return loss_value_.data(); }
 
   // The loss of one batch.

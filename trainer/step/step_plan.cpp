@@ -58,7 +58,8 @@ ScoredBatch StepPlan::scored(const Slot& slot) const {
   return {.prediction = model->output(),
           .label = slot.inputs.label(),
           .weight = slot.inputs.weight(),
-          .gradient = model->output_gradient()};
+          .gradient = model->output_gradient(),
+          .loss = slot.scores.data()};
 }
 
 }  // namespace millrace
