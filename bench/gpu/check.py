@@ -61,8 +61,8 @@ The data of a section, by the first word of its name:
   `trainers`        device_used and host_used, bytes after each of them
   `long`            modes: steps, seconds, failed
   `bad_address`     message
-  `text`            start_seconds, and suites; failures of a library that has no text for this GPU are pardoned, each
-                    with the line that says so
+  `text`            start_seconds, and suites, without those that are about NVIDIA's libraries alone; a failure of these
+                    libraries, which may have no text for this GPU, is pardoned, with the line that says so
   `deliveries`      text and made_up, as trainer compare --json says (docs/json.md), and text_share: *_rows_per_s of
                     decode, input, step and together, share, bound_by_step, speed (as trainer speed --json)
   `sanitizer`       suites (program and suite: state, errors, tests that passed, excerpt)"""

@@ -158,9 +158,11 @@ def run_suites(
     section: Section,
     deadline: Deadline,
     extra: dict[str, str] | None = None,
+    without: Sequence[str] = (),
     pardoned: re.Pattern[str] | None = None,
 ) -> Iterator[None]:
-    """Goes on with the suites that an earlier run left. Failures with a line that `pardoned` finds are not wrong."""
+    """Goes on with the suites that an earlier run left. Those with a word of `without` in their names are not run.
+    Failures with a line that `pardoned` finds are not wrong."""
     done = section.data.setdefault("suites", {})
     late = []
 
@@ -170,7 +172,8 @@ def run_suites(
         what = (suite.key, suite.program, f"{suite.name}.*")
         return suite, run_in_time(machine, section, deadline, what, suite.seconds(machine), extra)
 
-    left = in_turn(section, device_suites(machine, section))
+    wanted = [one for one in device_suites(machine, section) if not any(word in one.name for word in without)]
+    left = in_turn(section, wanted)
     for suite, ran in each_as_it_ends(max(1, machine.cores // CORES_A_SUITE), run_suite, left):
         if ran is None:
             late.append(suite.key)

@@ -160,26 +160,31 @@ for i, line in enumerate(sys.stdin):
         self.assertEqual((section.state, section.wrong), (CUT_SHORT, []))
 
     def test_failures_of_nvidias_libraries_say_nothing_of_our_text(self) -> None:
-        fails = "print('cuBLASLt: matmul(..) at gemm.cu:9 failed: CUBLAS_STATUS_%s'); result = 'FAILED'"
+        fails = "print('  Which is: ' + %r); result = 'FAILED'"
+        cublaslt = "cuBLASLt: create(&handle) at cublaslt.cpp:20 failed: an internal operation failed; version 130100"
+        cudnn = "cuDNN: execute(..) at cudnn.cpp:204 failed: CUDNN_STATUS_EXECUTION_FAILED: engine.execute(..)"
         suites = {
-            "CudaGemm": {"Adds": fails % "ARCH_MISMATCH"},
-            "CudaOther": {"Adds": fails % "EXECUTION_FAILED"},
+            "CudaHead": {"Adds": fails % cublaslt},
+            "CudaTraining": {"Learns": fails % cudnn},
+            "CudaGroup": {"Waits": fails % "cudaStreamSynchronize(..) at stream.cpp:9 failed: unspecified"},
             "CudaReduce": {"Sums": FAILS},
         }
+        first = {"CudaLaunch": {"ComputesWhatTheCpuComputes": ""}}
+        crashes = {name: {"Is": "os.abort()"} for name in ("CudaGemm", "Cuda/CudaCudnnPlans", "CudaConvolution")}
         with tempfile.TemporaryDirectory() as folder:
             write_tests(Path(folder) / "core_test", suites)
             section = Section("text", "Text")
             list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
             self.assertIn("there was no test to run", section.wrong[0])
-            write_tests(Path(folder) / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": ""}, **suites})
+            write_tests(Path(folder) / "core_test", {**first, **suites, **crashes})
             section = Section("text", "Text")
             list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
-        self.assertEqual(
-            section.data["suites"]["core_test CudaGemm"]["pardoned"],
-            ["core_test: CudaGemm.Adds: cuBLASLt: matmul(..) at gemm.cu:9 failed: CUBLAS_STATUS_ARCH_MISMATCH"],
-        )
-        wrong = [text.splitlines()[0] for text in section.wrong]
-        self.assertEqual(wrong, ["core_test: CudaOther.Adds", "core_test: CudaReduce.Sums"])
+        pardoned = [text for one in section.data["suites"].values() for text in one["pardoned"]]
+        told = [f"core_test: CudaHead.Adds: Which is: {cublaslt}", f"core_test: CudaTraining.Learns: Which is: {cudnn}"]
+        self.assertEqual(sorted(pardoned), told)
+        wrong = sorted(text.splitlines()[0] for text in section.wrong)
+        self.assertEqual(wrong, ["core_test: CudaGroup.Waits", "core_test: CudaReduce.Sums"])
+        self.assertEqual({*section.data["suites"]}, {f"core_test {name}" for name in {**first, **suites}})
 
     def test_a_first_kernel_that_fails_keeps_no_suite_from_the_next_run(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
