@@ -358,6 +358,17 @@ class DeliveriesTest(unittest.TestCase):
         self.assertFalse(share["bound_by_step"])
         self.assertTrue(deliveries.text_share(320_000, self.speed(0.9))["bound_by_step"])
 
+    def test_all_cores_decode(self) -> None:
+        trainer = """import json, re
+text = open("decode.yaml").read()
+epochs, threads = (int(re.search(key + ": ([0-9]+)", text)[1]) for key in ("epochs", "threads"))
+print(json.dumps({"event": "done", "rows": 1000 * epochs, "seconds": 1 / threads}))
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(Path(folder) / "trainer", trainer)
+            rate = deliveries.decode_rows_per_s(FakeMachine(folder), folder, 5, Deadline.after(60))
+            self.assertEqual(rate, 5 * 1000 * FakeMachine(folder).cores)
+
 
 MEMCHECK = """========= COMPUTE-SANITIZER
 ========= Invalid __global__ read of size 4 bytes
