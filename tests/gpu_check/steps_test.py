@@ -135,6 +135,18 @@ class RaceTest(unittest.TestCase):
         self.assertNotIn("median", self.ours(section))
         self.assertIn("differ from ours on the CPU by 1.7e-01", section.wrong[0])
 
+    def test_a_peer_that_differs_has_no_time_and_is_wrong_only_if_it_differs_much(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            race = steps.Race(FakeMachine(folder), "lenet", "fp32", folder, steps.SMALL)
+        for key, loss in (("near", 0.50004), ("own_way", 0.5001), ("astray", 0.51), ("broken", float("nan"))):
+            race.results[key] = {"name": key, "program": "torch_step.py", "losses": [1.0, loss]}
+            race.workers[key] = mock.Mock()
+        wrong = race.compare([1.0, 0.5])
+        self.assertEqual([one.split(":")[1] for one in wrong], [" astray", " broken"])
+        self.assertEqual([*race.workers], ["near"])
+        told = "its losses differ from ours on the CPU by 2.0e-04, allowed are 1e-04"
+        self.assertEqual((race.results["own_way"]["failed"], race.results["own_way"]["late"]), (told, False))
+
     def test_a_build_without_tf32_says_so(self) -> None:
         section = self.run_steps("tf32", knows_tf32=False)
         self.assertEqual(section.wrong, [])
