@@ -119,8 +119,8 @@ QUERY = (
 )
 OLD_NAMES = {"clocks_event_reasons.active": "clocks_throttle_reasons.active"}  # of drivers before 535
 VARIABLES = re.compile(
-    r"(CUDA|CUBLAS|CUDNN|NVIDIA|MILLRACE|LD_LIBRARY_PATH)"
-)  # that may change what is computed, or how
+    r"(CUDA|CUBLAS|CUDNN|NVIDIA(?!_REQUIRE_)|MILLRACE|LD_LIBRARY_PATH)"
+)  # that may change what is computed, or how; NVIDIA_REQUIRE_* say which drivers a container accepts
 
 
 def smi(*options: str) -> Ran:

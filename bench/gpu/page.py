@@ -12,6 +12,7 @@ from steps import PRECISIONS, TOLERANCES
 from suite import summary
 
 Whole = dict[str, Any]
+LENGTH_SHOWN = 1600  # of a failure; the JSON has all of it
 UNITS = {
     "copy": "device to device, read and written",
     "fp32": "product of 8192 x 8192 x 8192, strict fp32",
@@ -298,7 +299,7 @@ def markdown(whole: Whole) -> str:
             lines += [f"{section['state']}: {section['why']}", ""]
         lines += body(section)
         for failure in section["wrong"]:
-            lines += ["", *quoted(failure[:4000])]
+            lines += ["", *quoted(failure[:LENGTH_SHOWN])]
     out: list[str] = []
     for line in lines:  # never two empty lines
         if line or (out and out[-1]):

@@ -78,6 +78,11 @@ class BudgetTest(unittest.TestCase):
 
 
 class MachineTest(unittest.TestCase):
+    def test_only_variables_that_may_change_results_are_told(self) -> None:
+        names = ["CUDA_MODULE_LOADING", "HOME", "NVIDIA_REQUIRE_CUDA", "NVIDIA_TF32_OVERRIDE"]
+        told = [name for name in names if machine.VARIABLES.match(name)]
+        self.assertEqual(told, ["CUDA_MODULE_LOADING", "NVIDIA_TF32_OVERRIDE"])
+
     def test_finds_libraries_in_every_layout_of_python_packages(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             wanted = [

@@ -222,11 +222,12 @@ class PageTest(Folder):
 
     def test_shows_what_is_wrong_and_data_that_are_not_whole(self) -> None:
         parts = sections()
-        parts["trainings"].wrong = ["two trainings on cuda:0 ended with different weights"]
+        parts["trainings"].wrong = ["two trainings on cuda:0 ended with different weights\n" + "x" * 5000]
         parts["trainings"].data = {"runs": [{"device": "cpu"}]}
         text = self.page(parts)
         self.assertIn("**FAILED: 1 wrong**", text)
         self.assertEqual(text.count("ended with different weights"), 2)
+        self.assertLess(text.count("x" * 500), 4)
         self.assertIn('{"runs": [{"device": "cpu"}]}', text)
 
 
