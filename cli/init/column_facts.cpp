@@ -81,6 +81,7 @@ void ColumnFacts::add(std::string_view text, TextBudget& budget) {
   }
   double value = 0;
   if (parse_number(text, value) == NumberStatus::ok) {
+    if (bare.size() == 8 && all_digits(bare)) times.add(text);
     if (std::isfinite(value)) {
       add_number(bare, value);
     } else {
@@ -99,7 +100,6 @@ void ColumnFacts::add_number(std::string_view text, double value) {
   counts = counts && (rows == 1 || value == last_ + 1);
   last_ = value;
   if (has_leading_zero(text)) ++leading_zeros;
-  if (text.size() == 8 && all_digits(text)) times.add(text);
   if (text.find_first_of(".eEpPxX") != text.npos) {
     ++fractions;
     counts = false;
@@ -123,10 +123,7 @@ void ColumnFacts::add_text(std::string_view text, std::string_view written) {
   if (examples.size() < kMostExamples && !contains(examples, written))
     examples.emplace_back(written.substr(0, kLongestExample));
   counts = false;
-  if (looks_like_date(text)) {
-    ++dates;
-    times.add(text);
-  }
+  if (times.add(written) || looks_like_date(text)) ++dates;
   if (has_decimal_comma(text)) ++decimal_commas;
   if (has_grouped_digits(text)) ++grouped;
   if (has_unit(text)) ++units;

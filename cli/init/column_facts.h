@@ -55,7 +55,7 @@ class ColumnFacts {
   // The other texts, and how many of them look like a date, and so on.
   uint64_t texts = 0, dates = 0, decimal_commas = 0, grouped = 0, units = 0, not_utf8 = 0;
   size_t longest = 0;  // bytes of the longest text that is not missing
-  TimeFacts times;     // of the texts that look like a date, and of whole numbers of eight digits
+  TimeFacts times;     // of the other texts, and of whole numbers of eight digits
 
   struct Sentinel {
     std::string text;

@@ -18,6 +18,11 @@ constexpr uint64_t kRowsOfAnIdentifier = 10;  // a column that counts fewer rows
 
 ColumnChoice left_out(std::string reason) { return {.reason = std::move(reason)}; }
 
+void count_as_missing(const std::string& text, const std::string& shown, ColumnChoice& in) {
+  in.marks.push_back(text);
+  in.note += cat(in.note.empty() ? "" : "; ", shown, " counts as missing");
+}
+
 bool all_numbers(const ColumnFacts& facts) { return facts.texts == 0 && facts.all_numbers().count > 0; }
 
 // Whether a sentinel lies so far from all other numbers that it stands for a missing value.
@@ -36,31 +41,42 @@ ColumnChoice number(const ColumnFacts& facts) {
   return out;
 }
 
-// Whether all values are dates or times of one form. Numbers such as 20240131 are if there are many, all of our days.
+// Whether the values are dates or times of one form, but for a few. Numbers such as 20240131 are if there are many, all
+// of our days.
 bool are_times(const ColumnFacts& facts) {
   const TimeFacts::Form* form = facts.times.form();
   if (form == nullptr || facts.times.count() + facts.missing != facts.rows || facts.times.ambiguous()) return false;
-  if (facts.texts > 0) return true;
-  return facts.times.count() >= kRowsOfAnIdentifier && form->times.first_year >= 1900 && form->times.last_year < 2100;
+  if (facts.not_utf8 > 0) return false;
+  if (facts.dates > 0) return true;
+  return form->count >= kRowsOfAnIdentifier && form->times.first_year >= 1900 && form->times.last_year < 2100;
 }
 
 ColumnChoice time(const ColumnFacts& facts) {
-  const FoundField::Times& times = facts.times.form()->times;
+  const TimeFacts::Form& form = *facts.times.form();
+  const FoundField::Times& times = form.times;
   const bool differs = times.first_year != times.last_year || times.yeardays || times.weekdays || times.clock;
   if (!differs) return left_out("all its dates are the same");
-  return {.kind = ColumnKind::time,
-          .note = facts.texts == 0 ? "its numbers are dates" : "",
-          .marks = own_marks(facts),
-          .times = times,
-          .mean = facts.times.mean_text()};
+  ColumnChoice out = {.kind = ColumnKind::time,
+                      .note = facts.dates == 0 ? "its numbers are dates" : "",
+                      .marks = own_marks(facts),
+                      .times = times,
+                      .mean = facts.times.mean_text()};
+  if (times.letters.find("%y") != std::string::npos) {
+    out.note = cat("its years of two digits are taken for ", times.first_year, " to ", times.last_year);
+  }
+  for (const std::string& text : form.odd) count_as_missing(text, quote(text), out);
+  return out;
 }
 
 // Why dates or times cannot be read.
 std::string odd_times(const ColumnFacts& facts) {
   const std::string example = quote(facts.examples.front());
-  if (facts.times.form() == nullptr) return cat("dates or times of no usual form, such as ", example);
-  if (!facts.times.ambiguous()) return "dates, and other values among them";
-  return cat("dates such as ", example, ", none of which tells whether the day or the month comes first");
+  const bool read = facts.times.form() != nullptr;
+  if (read && facts.times.ambiguous()) {
+    return cat("dates such as ", example, ", none of which tells whether the day or the month comes first");
+  }
+  if (read || facts.dates < facts.texts) return "dates, and other values among them";
+  return cat("dates or times of no usual form, or of several, such as ", example);
 }
 
 ColumnChoice category(const ColumnFacts& facts, const std::string& note) {
@@ -116,18 +132,14 @@ std::vector<std::string> own_marks(const ColumnFacts& facts) {
 
 ColumnChoice numbers_of(const ColumnFacts& facts) {
   ColumnChoice out = {.kind = ColumnKind::number, .marks = own_marks(facts), .numbers = facts.numbers};
-  const auto count_as_missing = [&out](const std::string& text, const std::string& shown) {
-    out.marks.push_back(text);
-    out.note += cat(out.note.empty() ? "" : "; ", shown, " counts as missing");
-  };
   for (const ColumnFacts::Sentinel& one : facts.sentinels) {
     if (is_clear(one, facts)) {
-      count_as_missing(one.text, cat(one.text, " (", count_of(static_cast<int64_t>(one.count), "row"), ')'));
+      count_as_missing(one.text, cat(one.text, " (", count_of(static_cast<int64_t>(one.count), "row"), ')'), out);
     } else {
       out.numbers.add(one.sums());
     }
   }
-  for (const std::string& text : facts.examples) count_as_missing(text, quote(text));
+  for (const std::string& text : facts.examples) count_as_missing(text, quote(text), out);
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/csv/number_parser.h"
+#include "millrace/input/csv/time_format.h"
 
 namespace millrace {
 
@@ -38,6 +39,15 @@ bool is_time(std::string_view text) {
   if (hours < 0 || hours > 24 || !take(text, ":")) return false;
   const int minutes = take_number(text, 2);
   return minutes >= 0 && minutes < 60;
+}
+
+// Whether the first letters are those of a month. It spares most texts the trial of all forms of dates.
+bool names_month(std::string_view text) {
+  static const std::vector<std::string> kMonths = {"jan", "feb", "mar", "apr", "may", "jun",
+                                                   "jul", "aug", "sep", "oct", "nov", "dec"};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto letter = std::ranges::find_if(text, is_letter);
+  return contains(kMonths, lower_case(text.substr(static_cast<size_t>(letter - text.begin()), 3)));
 }
 
 }  // namespace
@@ -110,6 +120,9 @@ bool has_unit(std::string_view text) {
 bool looks_like_date(std::string_view text) {
   if (text.size() > 40) return false;
   if (is_time(text)) return true;
+  Moment moment;
+  const auto reads = [&](const TimeFormat& format) { return format.parse(text, moment); };
+  if (names_month(text)) return std::ranges::any_of(usual_time_formats(), reads);
   std::string_view rest = text;
   const size_t before = rest.size();
   const int first = take_number(rest, 4);

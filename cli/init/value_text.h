@@ -23,7 +23,7 @@ bool has_grouped_digits(std::string_view text);
 // Whether `text` is a number with a unit, or with a dash for its minus sign: "$5", "12%", "5 EUR".
 bool has_unit(std::string_view text);
 
-// Whether `text` is a date or a time: 2024-01-31, 31/01/2024, 2024-01, 2024-01-31T10:00, 10:30.
+// Whether `text` is a date or a time: 2024-01-31, 31/01/2024, 2024-01, 31 Jan 2024, 2024-01-31T10:00, 10:30.
 bool looks_like_date(std::string_view text);
 
 // Names the first few texts that differ only in letter case or in the blanks around them: `"Yes" and "yes" differ ..`;

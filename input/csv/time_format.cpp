@@ -329,7 +329,10 @@ const std::vector<TimeFormat>& usual_time_formats() {
         out.emplace_back(Kind::timestamp, cat(date, time));
       }
     }
-    out.emplace_back(Kind::date, "%Y-%m");
+    for (const char* date :
+         {"%Y-%m", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d-%b-%y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y"}) {
+      out.emplace_back(Kind::date, date);
+    }
     return out;
   }();
   return kFormats;

@@ -63,8 +63,8 @@ class TimeFormat {
   std::string letters_;
 };
 
-// ISO 8601 first, then the usual orders of year, month and day with the usual times of day. A day that comes before its
-// month has its counterpart, the month first, after it.
+// ISO 8601 first, then the usual orders of year, month and day with the usual times of day, then dates with names of
+// months or years of two digits. A day that comes before its month has its counterpart, the month first, after it.
 const std::vector<TimeFormat>& usual_time_formats();
 
 }  // namespace millrace

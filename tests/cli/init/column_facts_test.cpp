@@ -74,10 +74,16 @@ TEST(ColumnFactsTest, SeesWhatTextsLookLike) {
 }
 
 TEST(ColumnFactsTest, LooksAtDatesAndAtNumbersThatMayBeDates) {
-  EXPECT_EQ(facts_of({"2024-01-31", " 2024-02-01 ", "NA", "x"}).times.count(), 2u);
+  EXPECT_EQ(facts_of({"2024-01-31", " 2024-02-01 ", "NA", "x"}).times.count(), 3u);
   EXPECT_NE(facts_of({"2024-01-31", "2024-02-01"}).times.form(), nullptr);
   EXPECT_NE(facts_of({"20240131", "20240201"}).times.form(), nullptr);
   EXPECT_EQ(facts_of({"20240131", "20240231"}).times.form(), nullptr) << "no day of February";
+  std::vector<std::string> texts(40, "20240131");
+  texts.insert(texts.end(), {" 20240231", "soon "});
+  const ColumnFacts odd = facts_of(texts);
+  ASSERT_NE(odd.times.form(), nullptr);
+  EXPECT_EQ(odd.times.form()->odd, (std::vector<std::string>{" 20240231", "soon "})) << "as they were written";
+  EXPECT_EQ(facts_of({"March 11, 2023", "10:30", "soon"}).dates, 2u);
   EXPECT_EQ(facts_of({"1", "2024", "2024.131", "-2024013"}).times.count(), 0u);
 }
 

@@ -85,13 +85,48 @@ TEST(ColumnKindTest, DatesOfOneForm) {
   EXPECT_EQ(kind_of(facts_of({"2024-01-01", "20240101"})), "out: all its dates are the same");
   EXPECT_EQ(kind_of(facts_of({"1/2/2024", "3/4/2024"})),
             "out: dates such as \"1/2/2024\", none of which tells whether the day or the month comes first");
-  EXPECT_EQ(kind_of(facts_of({"10:30", "11:30"})), "out: dates or times of no usual form, such as \"10:30\"");
+  EXPECT_EQ(kind_of(facts_of({"10:30", "11:30"})),
+            "out: dates or times of no usual form, or of several, such as \"10:30\"");
   EXPECT_EQ(kind_of(facts_of({"13/1/2024", "1/13/2024"})),
-            "out: dates or times of no usual form, such as \"13/1/2024\"");
+            "out: dates or times of no usual form, or of several, such as \"13/1/2024\"");
+  EXPECT_EQ(kind_of(facts_of({"March 11, 2023", "March 13, 2023"})), "time about Mar 12, 2023");
+  EXPECT_EQ(kind_of(facts_of({"29/04/20", "27/04/68"})),
+            "time about 28/04/44 (its years of two digits are taken for 2020 to 2068)");
+}
+
+TEST(ColumnKindTest, AFewOddTextsAmongDatesCountAsMissing) {
   std::vector<std::string> odd(99, "2024-01-01");
-  odd[3] = "2024-01-02";
+  odd[3] = "2024-01-03";
   odd.emplace_back("soon");
-  EXPECT_EQ(kind_of(facts_of(odd)), "out: dates, and other values among them");
+  EXPECT_EQ(kind_of(facts_of(odd)), "time about 2024-01-01 marks soon (\"soon\" counts as missing)");
+  odd[70] = "2024-02-30 ";
+  EXPECT_EQ(kind_of(facts_of(odd)),
+            "time about 2024-01-01 marks 2024-02-30 ,soon (\"2024-02-30 \" counts as missing; \"soon\" counts as "
+            "missing)");
+  odd[60] = "7";
+  EXPECT_EQ(kind_of(facts_of(odd)), "out: dates, and other values among them") << "a number is no text";
+  odd[60] = "\xff";
+  EXPECT_EQ(kind_of(facts_of(odd)), "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
+  for (size_t i = 60; i < 65; ++i) odd[i] = "late";
+  EXPECT_EQ(kind_of(facts_of(odd)), "out: dates, and other values among them") << "more than one in twenty";
+  std::vector<std::string> numbers = {"20240230"};
+  for (int i = 0; i < 99; ++i) numbers.push_back(cat(20240101 + i % 2 * 2));
+  EXPECT_EQ(kind_of(facts_of(numbers)),
+            "time about 2024-01-01 marks 20240230 (its numbers are dates; \"20240230\" counts as missing)");
+  numbers[50] = "late";
+  EXPECT_EQ(kind_of(facts_of(numbers)),
+            "time about 2024-01-01 marks 20240230,late (its numbers are dates; \"20240230\" counts as missing; "
+            "\"late\" counts as missing)");
+}
+
+TEST(ColumnKindTest, TextsBesideADateStayWhatTheyAre) {
+  EXPECT_EQ(kind_of(facts_of({"yes", "no", "2024-01-01"})), "category of 2024-01-01,no,yes");
+  std::vector<std::string> codes = numbered("5550", 100);
+  for (std::string& code : codes) code.resize(8, '9');
+  codes[9] = "20240101";
+  EXPECT_EQ(kind_of(facts_of(codes)), "number");
+  codes[8] = "none";
+  EXPECT_EQ(kind_of(facts_of(codes)), "number marks none (\"none\" counts as missing)");
 }
 
 TEST(ColumnKindTest, TextsThatDifferInLittleAreNamed) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "millrace/core/text.h"
@@ -94,6 +95,22 @@ TEST_F(ConfigTextTest, ATimeIsEnoughToLearnFrom) {
   Trainer trainer = Trainer::from_spec(spec);
   EXPECT_TRUE(trainer.warnings().empty()) << trainer.warnings().front();
   EXPECT_GT(trainer.run().steps, 0);
+}
+
+// Its odd texts are missing to the training, too.
+TEST_F(ConfigTextTest, DatesWithAFewOddTextsTrain) {
+  const std::string text = text_for("a.csv", table("sold,y", 100, [](int i) {
+                                      if (i == 0) return std::string("2024-02-30,0");
+                                      if (i == 50) return std::string("\" soon, or not\",1");
+                                      return cat("2024-01-", 10 + i % 20, ',', i % 2);
+                                    }));
+  const Spec spec = parse_yaml(text, "c.yaml");
+  const Spec decode = op_of(spec, "decode_csv");
+  const Spec& marks = *decode.find("fields")->find("sold_seconds")->find("missing");
+  const auto missing = OptionType<std::vector<std::string>>::read(marks);
+  EXPECT_TRUE(std::ranges::count(missing, "2024-02-30") == 1 && std::ranges::count(missing, " soon, or not") == 1)
+      << text;
+  EXPECT_GT(Trainer::from_spec(spec).run().steps, 0);
 }
 
 TEST_F(ConfigTextTest, WhatIsNotCertainOfDatesIsSaidInAComment) {

@@ -30,7 +30,8 @@ TEST(InitTextTest, SaysWhatWasSeenAndAssumed) {
   std::string text = "id,width,kind,when,y\n";
   for (int i = 0; i < 100; ++i) {
     text += std::to_string(i) + ',' + (i % 9 == 0 ? "" : std::to_string(i * 7 % 31) + ".5") + ',' +
-            (i % 3 == 0 ? "oak" : "fir") + ",2024-01-0" + std::to_string(1 + i % 9) + "," +
+            (i % 3 == 0 ? "oak" : "fir") + ',' + (i == 7 ? "2024-02-30" : "2024-01-0" + std::to_string(1 + i % 9)) +
+            ',' +
             (i % 10 == 0  ? ""
              : i % 2 == 0 ? "no"
                           : "yes") +
@@ -47,9 +48,9 @@ TEST(InitTextTest, SaysWhatWasSeenAndAssumed) {
         "label       y: 2 classes: no (40), yes (50); its values are texts; 10 without a label, left out\n",
         "numbers     1, normalised: width\n", "categories  1, with the number of texts in each: kind (2)\n",
         "dates       1, as what the calendar says of them: when (ISO 8601)\n",
-        "left out    id (an identifier, by its name)\n", "missing     1 column with gaps",
-        "bad rows    1 have another number of fields", ":53:1: expected 5 fields, got 2",
-        "held out    about 20% of the rows", "\nwrote       a.yaml\n"}) {
+        "left out    id (an identifier, by its name)\n", "missing     2 columns with gaps",
+        "when: \"2024-02-30\" counts as missing", "bad rows    1 have another number of fields",
+        ":53:1: expected 5 fields, got 2", "held out    about 20% of the rows", "\nwrote       a.yaml\n"}) {
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
   }
 }

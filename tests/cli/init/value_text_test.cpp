@@ -30,9 +30,11 @@ TEST(ValueText, KnowsNumbersWithUnits) {
 }
 
 TEST(ValueText, KnowsDatesAndTimes) {
-  for (const char* text : {"2024-01-31T10:00:00Z", "1/2/99", "2024.12.01", "1949-02"})
+  for (const char* text :
+       {"2024-01-31T10:00:00Z", "1/2/99", "2024.12.01", "1949-02", "March 11, 2023", "15-Aug-22", "1/2/2024 10:00 PM"})
     EXPECT_TRUE(looks_like_date(text)) << text;
-  for (const char* text : {"1.5", "2024", "1-2", "a-b-c", "2024-13-45", "192.168.0.1", "1949-13", "12-11"}) {
+  for (const char* text : {"1.5", "2024", "1-2", "a-b-c", "2024-13-45", "192.168.0.1", "1949-13", "12-11", "March 11",
+                           "15-Foo-2022", "room 2024"}) {
     EXPECT_FALSE(looks_like_date(text)) << text;
   }
 }

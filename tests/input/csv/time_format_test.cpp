@@ -240,6 +240,7 @@ TEST(TimeFormat, SaysHowToMendAText) {
   EXPECT_EQ(kDate.hint("12/31/2024"), "set type: date, format: \"%m/%d/%Y\"");
   EXPECT_EQ(kDate.hint("01/02/2024 3:04 PM"),
             "set type: timestamp, format: \"%d/%m/%Y %I:%M %p\", or \"%m/%d/%Y %I:%M %p\" if the month comes first");
+  EXPECT_EQ(kDate.hint("1/2/24"), "set type: date, format: \"%d/%m/%y\", or \"%m/%d/%y\" if the month comes first");
   EXPECT_EQ(american.hint("2024-01-31"), "set type: date without a format");
   EXPECT_EQ(kTimestamp.hint("1706659200"), "for seconds since 1970, set type: float64 or int64");
   EXPECT_EQ(kDate.hint("soon"), "");
@@ -295,6 +296,13 @@ TEST(TimeFormat, UsualFormatsBeginWithIso) {
   EXPECT_EQ(first("01/02/2024"), "date %d/%m/%Y");
   EXPECT_EQ(first("01/13/2024 01:30:00 PM"), "timestamp %m/%d/%Y %I:%M:%S %p");
   EXPECT_EQ(first("2024-01"), "date %Y-%m");
+  EXPECT_EQ(first("11 Mar 2023"), "date %d %b %Y");
+  EXPECT_EQ(first("15-Aug-2022"), "date %d-%b-%Y");
+  EXPECT_EQ(first("March 11, 2023"), "date %b %d, %Y");
+  EXPECT_EQ(first("15-Aug-22"), "date %d-%b-%y");
+  EXPECT_EQ(first("29/04/20"), "date %d/%m/%y");
+  EXPECT_EQ(first("04/29/20"), "date %m/%d/%y");
+  EXPECT_EQ(first("29.04.20"), "date %d.%m.%y");
   EXPECT_EQ(first("10:30"), "none");
 }
 
