@@ -75,6 +75,12 @@ struct ConvertArguments : ConfigArguments {
     if (to.empty()) throw UsageError("no format is given", {}, usage);
     if (out.path.empty()) throw UsageError("no file to write is given", {}, usage);
     refuse_dash("--out", out.path);
+    // Programs would take the file for what its name says.
+    for (const std::string_view format : {"csv", "npz", "npy", "gz", "zst"}) {
+      if (format == to || !out.path.ends_with(cat('.', format))) continue;
+      throw UsageError(cat("--out ", quote(out.path, 4096), " ends in .", format, ", but --to is ", to), {},
+                       cat("give it the ending .", to));
+    }
   }
 };
 

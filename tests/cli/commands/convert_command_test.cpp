@@ -284,5 +284,16 @@ TEST_F(ConvertCommandTest, FormatAndFileAreNeeded) {
                   .err.starts_with("error: --rows: expected a whole number from 1, got \"0\"\n"));
 }
 
+TEST_F(ConvertCommandTest, RefusesTheEndingOfAnotherFormat) {
+  for (const auto& [to, ending] : {std::pair("csv", "npz"), std::pair("npz", "csv"), std::pair("csv", "gz")}) {
+    const CommandResult result = run({"small.yaml", "--to", to, "--out", cat("rows.", ending)});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_TRUE(result.err.starts_with(cat("error: --out \"rows.", ending, "\" ends in .", ending, ", but --to is ", to,
+                                           "\nhint: give it the ending .", to)))
+        << result.err;
+  }
+  EXPECT_EQ(run({"small.yaml", "--to", "csv", "--out", "rows.txt"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace millrace::cli
