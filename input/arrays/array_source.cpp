@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "millrace/core/crc32.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/compressed/inflated_file.h"
@@ -54,21 +53,6 @@ void gather(const StoredArray& from, const File& file, const Unit& unit, ArraySc
   }
 }
 
-// Throws DataError if not all bytes of an archive come out of it as they went in.
-void check_unpacked(const File& file, const ArrayPlace::Unpacked& expected) {
-  std::vector<char> piece(kPackedAlways);
-  uint32_t crc = 0;
-  uint64_t at = 0;
-  while (at <= expected.size) {
-    const size_t got = file.read(at, piece.data(), piece.size());
-    if (got == 0) break;
-    crc = crc32_of({piece.data(), got}, crc);
-    at += got;
-  }
-  if (at != expected.size) throw DataError("the length is not what the archive says", {}, "is the file damaged?");
-  if (crc != expected.crc) throw DataError("the checksum is not what the archive says", {}, "is the file damaged?");
-}
-
 std::string rows_text(uint64_t rows) { return count_of(static_cast<int64_t>(rows), "row"); }
 
 }  // namespace
@@ -113,7 +97,7 @@ Port ArraySource::open(const BindArgs&) {
 StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, const ArrayPlace& place_of_array,
                                       ReadHeader read_header) const {
   StoredArray out{.file = std::move(file)};
-  const auto& [compression, begin, end, unpacked] = place_of_array;
+  const auto& [compression, begin, end, unpacked_bytes] = place_of_array;
   const auto opened = [this, entry = out.file] { return open_file(*entry).file; };
   try {
     if (compression == Compression::none) {
@@ -122,8 +106,7 @@ StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, con
     } else {
       out.unpacked = std::make_shared<UnpackedFile>(UnpackedFile::Settings{
           .open = opened, .path = out.file->path, .kind = compression, .begin = begin, .end = end});
-      if (unpacked) check_unpacked(*out.unpacked, *unpacked);
-      out.layout = read_header({*out.unpacked, 0, out.unpacked->size()});
+      out.layout = read_header({*out.unpacked, 0, unpacked_bytes ? *unpacked_bytes : out.unpacked->size()});
       out.begin = out.layout.begin;
     }
   } catch (Error& error) {
@@ -133,11 +116,7 @@ StoredArray ArraySource::stored_array(std::shared_ptr<const FileEntry> file, con
   return out;
 }
 
-// Keeps the arrays of one file, if they fit to one another and to those before them.
-void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
-  RowSpec rows;
-  uint64_t row_bytes = 0;
-  bool packed = false;
+void ArraySource::check_headers(const std::vector<StoredArray>& arrays) const {
   for (size_t field = 0; field < fields_.size(); ++field) {
     const ArrayLayout &layout = arrays[field].layout, &first = arrays[0].layout;
     if (layout.rows != first.rows) {
@@ -145,16 +124,27 @@ void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
                           fields_[field], " has ", rows_text(layout.rows),
                           arrays[field].file == arrays[0].file ? "" : cat(" in ", arrays[field].file->path)));
     }
+    if (arrays[field].unpacked && layout.row_bytes() > kMostPackedRow) {
+      throw DataError(cat("a row of the array has ", layout.row_bytes(), " bytes; of a compressed array at most ",
+                          kMostPackedRow, " are read"),
+                      {arrays[field].file->path});
+    }
+  }
+}
+
+// Keeps the arrays of one file, if they fit to one another and to those before them.
+void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
+  check_headers(arrays);
+  RowSpec rows;
+  uint64_t row_bytes = 0;
+  bool packed = false;
+  for (size_t field = 0; field < fields_.size(); ++field) {
+    const ArrayLayout& layout = arrays[field].layout;
     rows.fields.push_back({.name = fields_[field], .dtype = layout.numbers.dtype(), .shape = layout.row});
     row_bytes += layout.row_bytes();
     if (arrays[field].unpacked) {
       packed = true;
       packed_memory_ += std::min(TextResources::kOfFile, arrays[field].file->size / 2) + kPackedAlways;
-      if (layout.row_bytes() > kMostPackedRow) {
-        throw DataError(cat("a row of the array has ", layout.row_bytes(), " bytes; of a compressed array at most ",
-                            kMostPackedRow, " are read"),
-                        {arrays[field].file->path});
-      }
     }
     if (rows_ != nullptr && rows.fields.back() != rows_->fields[field]) {
       throw DataError(cat("the field ", fields_[field], " is ", rows.fields.back().type_text(), " here, and ",

@@ -32,15 +32,9 @@ struct StoredArray {
 
 // Where an array lies in a file, with its header.
 struct ArrayPlace {
-  // What an archive says of the bytes that come out of it.
-  struct Unpacked {
-    uint64_t size = 0;
-    uint32_t crc = 0;
-  };
-
   Compression compression = Compression::none;
   uint64_t begin = 0, end = 0;
-  std::optional<Unpacked> unpacked = {};
+  std::optional<uint64_t> unpacked_bytes = {};  // absent: all are unpacked to count them
 };
 
 struct ArraySourceArgs {
@@ -73,6 +67,8 @@ class ArraySource : public FileSource {
   // Opens the file, and reads the header of an array in it. An error without a place gets the file.
   StoredArray stored_array(std::shared_ptr<const FileEntry> file, const ArrayPlace& place_of_array,
                            ReadHeader read_header) const;
+  // Whether the headers of the arrays of one file fit to one another; open() does it, too. Throws DataError.
+  void check_headers(const std::vector<StoredArray>& arrays) const;
 
  private:
   const StoredArray& array(size_t file, size_t field) const { return arrays_[file * fields_.size() + field]; }

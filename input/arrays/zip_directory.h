@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/input/arrays/array_layout.h"
 
 namespace millrace {
@@ -19,6 +20,9 @@ struct ZipMember {
   uint32_t crc = 0;                      // of these bytes
   uint64_t header = 0;                   // where the member's own header is
 };
+
+// An error without a place, for what is wrong with the record at byte `at`.
+DataError damaged_archive(uint64_t at);
 
 // Throws DataError if the file is no zip archive, or is damaged; the error has no place. A directory may have 16 MiB.
 std::vector<ZipMember> read_zip_directory(const FileRange& archive);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/crc32.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/arrays/array_source.h"
@@ -36,6 +37,23 @@ std::string without_ending(std::string_view name) {
   return std::string(name.ends_with(kNpyEnding) ? name.substr(0, name.size() - kNpyEnding.size()) : name);
 }
 
+// Throws DataError if not all bytes of the member come out of it as they went in.
+void check_unpacked(const File& file, const ZipMember& member) {
+  std::vector<char> piece(size_t{256} << 10);
+  uint32_t crc = 0;
+  uint64_t at = 0;
+  while (at <= member.bytes) {
+    const size_t got = file.read(at, piece.data(), piece.size());
+    if (got == 0) break;
+    crc = crc32_of({piece.data(), got}, crc);
+    at += got;
+  }
+  if (at == member.bytes && crc == member.crc) return;
+  throw DataError(cat("the ", at != member.bytes ? "length" : "checksum", " is not what the archive says, at byte ",
+                      member.header, " of the file"),
+                  {}, "is the file damaged?");
+}
+
 class NpzReader final : public ArraySource {
  public:
   using Options = NpzReaderOptions;
@@ -55,24 +73,32 @@ class NpzReader final : public ArraySource {
     const FileRange archive{*file, 0, entry->size};
     const std::vector<ZipMember> members = read_zip_directory(archive);
     std::vector<StoredArray> out;
-    for (const std::string& name : arrays_) {
+    for_each([&](size_t array) {
+      const ZipMember& member = find(members, arrays_[array]);
+      const FileRange bytes = bytes_of(member, archive);
+      const Compression compression = compression_of_member(member);
+      if (compression == Compression::none && bytes.size != member.bytes) throw damaged_archive(member.header);
+      const ArrayPlace where = {compression, bytes.begin, bytes.begin + bytes.size, member.bytes};
+      out.push_back(stored_array(entry, where, read_npy_header));
+    });
+    check_headers(out);  // before all is unpacked, which takes long
+    for_each([&](size_t array) {
+      if (out[array].unpacked) check_unpacked(*out[array].unpacked, find(members, arrays_[array]));
+    });
+    return out;
+  }
+
+  // Calls work(array) for each of arrays_; its errors name the array.
+  template <class Work>
+  void for_each(const Work& work) const {
+    for (size_t array = 0; array < arrays_.size(); ++array) {
       try {
-        const ZipMember& member = find(members, name);
-        const FileRange bytes = bytes_of(member, archive);
-        ArrayPlace where = {
-            .compression = compression_of_member(member), .begin = bytes.begin, .end = bytes.begin + bytes.size};
-        if (where.compression != Compression::none) {
-          where.unpacked = ArrayPlace::Unpacked{.size = member.bytes, .crc = member.crc};
-        } else if (bytes.size != member.bytes) {
-          throw DataError("the zip archive is damaged");
-        }
-        out.push_back(stored_array(entry, where, read_npy_header));
+        work(array);
       } catch (Error& error) {
-        error.add_context(cat("array ", quote(name)));
+        error.add_context(cat("array ", quote(arrays_[array])));
         throw;
       }
     }
-    return out;
   }
 
   static const ZipMember& find(const std::vector<ZipMember>& members, const std::string& name) {

@@ -74,11 +74,18 @@ TEST(PackedArrays, MembersOfArchivesAreReadToo) {
     return error_of([&] { GraphCheck(files, list).graph(); });
   };
   wrong.crc ^= 1;
-  EXPECT_EQ(error(), "a: array \"x\": the checksum is not what the archive says; is the file damaged?");
-  wrong.size = x.size() + 1;
-  EXPECT_EQ(error(), "a: array \"x\": the length is not what the archive says; is the file damaged?");
-  wrong.size = x.size() - 1;
-  EXPECT_EQ(error(), "a: array \"x\": the length is not what the archive says; is the file damaged?");
+  EXPECT_EQ(error(),
+            "a: array \"x\": the checksum is not what the archive says, at byte 0 of the file; is the file "
+            "damaged?");
+  for (const std::string& other : {x + "x", x.substr(0, x.size() - 1)}) {
+    wrong.bytes = deflated(other);
+    EXPECT_EQ(error(),
+              "a: array \"x\": the length is not what the archive says, at byte 0 of the file; is the file "
+              "damaged?");
+  }
+  // Headers come first: nobody waits for the wrong array to be unpacked.
+  large = packed("y.npy", npy_array("|u1", "(2,)", "ab"));
+  EXPECT_EQ(error(), "a: the array of features has 5 rows, the array of label has 2 rows");
 }
 
 // More than what a task reads at once.

@@ -64,6 +64,14 @@ TEST(ZipDirectory, RefusesWhatIsNoArchive) {
   EXPECT_EQ(error("PK\5\6"), "this is no zip archive; was the file cut short?");
 }
 
+TEST(ZipDirectory, SaysWhereItIsDamaged) {
+  std::string whole = zip_file({{"x", "abc"}, {"y", "de"}});
+  whole[34] = 'Q';  // the header of y follows the 31 bytes of the header of x and its 3 bytes
+  EXPECT_EQ(error(whole), "the zip archive is damaged, at byte 34 of the file");
+  whole[67] = 'Q';  // the entry of x in the directory
+  EXPECT_EQ(error(whole), "the zip archive is damaged, at byte 67 of the file");
+}
+
 // Whatever a byte of it says, an error comes or members that lie in the file.
 TEST(ZipDirectory, SurvivesEveryCutAndEveryChangedByte) {
   const std::string whole = zip_file({{"x.npy", "abc", 0, true}, {"y.npy", "de"}}, true);

@@ -86,7 +86,7 @@ TEST_F(NpzReaderTest, RefusesWhatItCannotRead) {
   EXPECT_EQ(error({"x.npy", ones, 12}),
             "a.npz: array \"x\": the array is compressed by method 12 of zip, only 8 (deflate) is read");
   EXPECT_EQ(error({.name = "x.npy", .bytes = ones, .size = ones.size() + 1}),
-            "a.npz: array \"x\": the zip archive is damaged");
+            "a.npz: array \"x\": the zip archive is damaged, at byte 0 of the file");
   EXPECT_EQ(error({.name = "x.npy", .bytes = ones, .flags = 1}), "a.npz: array \"x\": the array is encrypted");
   EXPECT_EQ(error({"x.npy", npy_array("<c8", "(1,)", "12345678")}),
             "a.npz: array \"x\": the array holds complex numbers (\"<c8\"), expected numbers; save a.real and a.imag, "
