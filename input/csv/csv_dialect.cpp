@@ -6,6 +6,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/csv/number_parser.h"
+#include "millrace/input/csv/time_format.h"
 #include "millrace/input/files/foreign_file.h"
 
 namespace millrace {
@@ -33,13 +34,13 @@ constexpr std::string_view kMissing[] = {"NA",   "na",   "N/A",  "n/a", "#N/A", 
 constexpr std::string_view kTruthValues[] = {"true", "True", "TRUE", "false", "False", "FALSE",
                                              "yes",  "Yes",  "YES",  "no",    "No",    "NO"};
 
-// Whether a field of the record is a number. A header has none.
-bool has_a_number(std::string_view record, char delimiter) {
+// Whether a field of the record is a number or a date, or a part of a quoted field is. A header has none.
+bool has_a_number(std::string_view record, const CsvDialect& dialect) {
+  const char ends[] = {dialect.delimiter, dialect.quote.value_or('\n'), '\r', '\n'};
   for (;;) {
-    const size_t end = std::min(record.find(delimiter), record.size());
-    std::string_view field = record.substr(0, end);
-    if (end == record.size()) field = field.substr(0, std::min(field.find_first_of("\r\n"), field.size()));
-    if (is_number(field)) return true;
+    const size_t end = std::min(record.find_first_of({ends, sizeof ends}), record.size());
+    const std::string_view field = record.substr(0, end);
+    if (is_number(field) || !usual_time_formats().front().hint(field).empty()) return true;
     if (end == record.size()) return false;
     record.remove_prefix(end + 1);
   }
@@ -103,7 +104,7 @@ std::string number_hint(std::string_view text, std::string_view record, const Cs
   if (std::string hint = invisible_hint(text); !hint.empty()) return hint;
   // Compares the record's text, not its place, so that every chunk gives the same hint.
   if (dialect.header.empty() && record == dialect.first_record && starts_like_a_name(text) &&
-      !has_a_number(record, dialect.delimiter)) {
+      !has_a_number(record, dialect)) {
     return "the line looks like a header: set csv_reader: {header: true}";
   }
   return {};

@@ -127,6 +127,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
     case ValueFault::malformed:
       out.message += cat("expected ", type, ", got ", quote(text));
       if (field.time) out.hint = field.time->hint(text);
+      if (!field.time && !bad.value && !is_number(text)) out.hint = usual_time_formats().front().hint(text);
       if (out.hint.empty() && !bad.value) out.hint = number_hint(whole, record.bytes, dialect);
       if (out.hint.empty() && !field.time) out.hint = list_hint(text, field.spec);
       if (is_integer(field.spec.dtype) && !field.spec.text && !field.time && is_number(text)) {

@@ -34,6 +34,10 @@ TEST(Hints, NameAHeader) {
   EXPECT_EQ(number_hint("_p", "id,_p\n", two), kHeader);
   EXPECT_EQ(number_hint("id", "id,7\n", two), "") << "another record";
   EXPECT_EQ(number_hint("abc", "abc,2\n", dialect(2, "abc,2\n")), "") << "beside a number";
+  for (const std::string line : {"abc,\"2\"\n", "abc,2024-01-31\r\n", "abc,\"Jan 5, 2024\"\n", "5 Jan 2024,abc"}) {
+    EXPECT_EQ(number_hint("abc", line, dialect(2, line)), "") << line;
+  }
+  EXPECT_EQ(number_hint("abc", "\"abc\",\"Jan x\"\n", dialect(2, "\"abc\",\"Jan x\"\n")), kHeader);
   EXPECT_EQ(number_hint("true", "true,false\n", dialect(2, "true,false\n")),
             "truth values are not numbers: write 1 and 0");
   EXPECT_EQ(number_hint("1.5x", "1.5x,2\n", dialect(2, "1.5x,2\n")), "") << "no name";

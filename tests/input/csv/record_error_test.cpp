@@ -155,6 +155,13 @@ TEST(RecordError, SaysWhatIsWrongWithADate) {
       "{header: true}");
 }
 
+TEST(RecordError, SaysWhatReadsADateAmongNumbers) {
+  const std::string line = "\"Jan 5, 2024\",b,c\n";
+  EXPECT_EQ(error_of(line, {.columns = "0", .first_record = line}),
+            "0:1 column 0 (x): expected float32, got \"Jan 5, 2024\"; set type: date, format: \"%b %d, %Y\"");
+  EXPECT_EQ(error_of(line, {.columns = "1", .first_record = line}), "0:15 column 1 (x): expected float32, got \"b\"");
+}
+
 TEST(RecordError, NamesTheRecordsLineAndDescribesTheOneBelow) {
   EXPECT_EQ(error_of("1,2,3\n\"1\n\",x,3\n"), "1:1 column 0 (x): expected float32, got \"1\\n\"");
   EXPECT_EQ(error_of("1,2,3\n0,2,\"\n\"\n9,2,\"a\nb\"\n1,\"\n\",x\n", {.columns = "2"}),
