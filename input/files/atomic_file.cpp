@@ -69,7 +69,9 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(int code) const {
-  throw write_error(path_, errno_text(code), missing_folder_hint(target_, code));
+  const bool full = code == ENOSPC || code == EDQUOT;
+  throw write_error(path_, errno_text(code),
+                    full ? "free some space, or write to another disk" : missing_folder_hint(target_, code));
 }
 
 // Calls make(name), which returns whether it made a file of that name, with one name after another, until one is free.

@@ -260,6 +260,13 @@ TEST(AtomicFile, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(files_in(folder), 1u);
 }
 
+TEST(AtomicFile, AFullDiskSaysWhatToDo) {
+  const TempFolder folder;
+  FaultyCalls faulty(1, [] { return ENOSPC; });
+  EXPECT_EQ(error_of<IoError>([&] { AtomicFile(folder.path("a"), faulty).write("new"); }),
+            folder.path("a") + ": cannot write: No space left on device; free some space, or write to another disk");
+}
+
 // At every call, with and without nameless files, for a new file and for one that is replaced.
 TEST(AtomicFile, AFaultAtAnyCallLeavesTheOldFileOrTheNewOne) {
   for (const bool nameless : {true, false}) {
