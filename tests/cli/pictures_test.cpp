@@ -76,6 +76,14 @@ TEST_F(PicturesCommandTest, GoesOnAfterABadPicture) {
               HasSubstr("1 of 3 rows is bad: new/a1.png: expected a JPEG or PNG picture, got another file"));
 }
 
+TEST_F(PicturesCommandTest, RefusesAHugeFileBeforeItIsRead) {
+  const std::string huge = folder_.write("train/day/huge.jpg", "");
+  std::filesystem::resize_file(huge, uint64_t{5} << 30);  // a hole
+  const CommandResult result = run({"pictures.yaml", "--quiet"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_EQ(result.err, "error: train/day/huge.jpg: the file has 5368709120 bytes, a picture at most 1073741824\n");
+}
+
 TEST_F(PicturesCommandTest, ChecksAndPrintsWhatItFound) {
   const CommandResult checked = run({"check", "--config", "pictures.yaml", "--print"});
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
