@@ -147,14 +147,20 @@ CudnnConvolution::CudnnConvolution(const Cudnn& library, const CudnnTarget& targ
   graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation_);
   graph_.finalize();
 
-  if (take_plan(target, CUDNN_HEUR_MODE_A) || take_plan(target, CUDNN_HEUR_MODE_FALLBACK)) return;
+  const size_t most = most_workspace(spec);
+  if (take_plan(target, CUDNN_HEUR_MODE_A, most) || take_plan(target, CUDNN_HEUR_MODE_FALLBACK, most)) return;
   throw DeviceError(
       cat("cuDNN has no way to ", name_of(pass), " of ", spec.input().text(), " with ", spec.weight().text(),
           asked_of(target)),
       {}, cat(library.library().path(), " is version ", library.get_version(), "; use another, or device: cpu"));
 }
 
-bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode_t mode) {
+size_t CudnnConvolution::most_workspace(const ConvolutionSpec& spec) {
+  constexpr size_t kBeside = size_t{1} << 20;  // for an engine's own numbers
+  return std::max(kWorkspaceBytes, spec.input().bytes() + spec.weight().bytes() + spec.output().bytes() + kBeside);
+}
+
+bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode_t mode, size_t most_workspace) {
   CudnnDescriptor search(library_, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   search.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
   search.set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
@@ -181,7 +187,7 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
     if (target.device != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.device);
     if (!plan.try_finalize()) continue;
     const auto workspace = plan.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
-    if (workspace > static_cast<int64_t>(kWorkspaceBytes)) continue;
+    if (workspace > static_cast<int64_t>(most_workspace)) continue;
     if (to_skip_-- > 0) continue;
     engine_ = engine.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
     workspace_ = static_cast<size_t>(workspace);

@@ -32,8 +32,11 @@ class CudnnConvolution {
   // REQUIRES: `spec` has been checked. Throws DeviceError if no engine will do.
   CudnnConvolution(const Cudnn& library, const CudnnTarget& target, const ConvolutionSpec& spec, ConvolutionPass pass);
 
-  // Bytes that a run needs of the GPU's memory, at most kWorkspaceBytes (kernels.h).
+  // Bytes that a run needs of the GPU's memory, at most most_workspace().
   size_t workspace() const { return workspace_; }
+  // Room for a copy of everything, in the order in which tensor cores want images, and at least kWorkspaceBytes
+  // (kernels.h). With less, large convolutions would be left with engines that take several times as long.
+  static size_t most_workspace(const ConvolutionSpec& spec);
 
   // How many engines of the list were tried before the one that was taken, and would not do.
   int passed_over() const { return passed_over_; }
@@ -51,7 +54,7 @@ class CudnnConvolution {
   void run(cudnnHandle_t handle, const Data& data) const;
 
  private:
-  bool take_plan(const CudnnTarget& target, cudnnBackendHeurMode_t mode);
+  bool take_plan(const CudnnTarget& target, cudnnBackendHeurMode_t mode, size_t most_workspace);
 
   const Cudnn& library_;
   // As long as a descriptor lives, the library may read the descriptors that it was made from.

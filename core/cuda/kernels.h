@@ -16,7 +16,7 @@
 namespace millrace::cuda {
 
 // The most workspace that a library's algorithm may use, however much memory is free: the choice of an algorithm must
-// not depend on free memory.
+// not depend on free memory. Large convolutions may use more (CudnnConvolution::most_workspace).
 inline constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 // REQUIRES: `spec` has been checked, and its leading dimensions are filled in.

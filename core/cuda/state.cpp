@@ -1,5 +1,7 @@
 #include "millrace/core/cuda/state.h"
 
+#include <algorithm>
+
 #include "millrace/core/cuda/cublaslt.h"
 #include "millrace/core/cuda/cudnn.h"
 #include "millrace/core/cuda/kernels.h"
@@ -42,8 +44,11 @@ const Cudnn& State::cudnn() { return cudnn_on_stream().library; }
 
 cudnnContext* State::cudnn_handle() { return cudnn_on_stream().handle.get(); }
 
-std::shared_ptr<const Memory> State::workspace() {
-  if (!workspace_) workspace_ = std::make_shared<const Memory>(Device::cuda(device()), kWorkspaceBytes);
+std::shared_ptr<const Memory> State::workspace(size_t bytes) {
+  const size_t least = std::max(bytes, kWorkspaceBytes);
+  if (!workspace_ || workspace_->bytes() < least) {
+    workspace_ = std::make_shared<const Memory>(Device::cuda(device()), least);
+  }
   return workspace_;
 }
 

@@ -34,9 +34,10 @@ class MILLRACE_EXPORT State {
   const Cudnn& cudnn();
   cudnnContext* cudnn_handle();
 
-  // kWorkspaceBytes (kernels.h) of device memory for the duration of one call, made at the first call; everyone on this
-  // stream shares it, one call after the other. It lives as long as any of its holders.
-  std::shared_ptr<const Memory> workspace();
+  // At least kWorkspaceBytes (kernels.h) of device memory for the duration of one call; everyone on this stream shares
+  // it, one call after the other. Whoever asks for more than there is makes a new one. It lives as long as any of its
+  // holders.
+  std::shared_ptr<const Memory> workspace(size_t bytes = 0);
 
  private:
   struct CudnnOnStream;

@@ -46,11 +46,15 @@ TEST_F(CudaCublasLt, FailuresSayWhatFailedAndWhichVersion) {
   }
 }
 
-TEST_F(CudaCublasLt, OneWorkspaceIsShared) {
+TEST_F(CudaCublasLt, OneWorkspaceIsSharedAndGrows) {
   State& state = context().cuda();
   const auto first = state.workspace();
   EXPECT_EQ(state.workspace(), first);
   EXPECT_EQ(first->bytes(), kWorkspaceBytes);
+  const auto larger = state.workspace(kWorkspaceBytes + 1);
+  EXPECT_EQ(larger->bytes(), kWorkspaceBytes + 1);
+  EXPECT_EQ(state.workspace(), larger);
+  EXPECT_EQ(first->bytes(), kWorkspaceBytes) << "its holder keeps it";
 }
 
 }  // namespace
