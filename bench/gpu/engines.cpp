@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "bench/gpu/candidates.h"
 #include "bench/gpu/rates.h"
@@ -102,8 +103,8 @@ class Engines {
   std::string failed_;
 };
 
-ConvolutionSpec convolution(int64_t batch, int64_t in, int64_t out, int64_t pixels) {
-  const ConvolutionSpec::Axis axis{.in = pixels, .kernel = 5};
+ConvolutionSpec convolution(int64_t batch, int64_t in, int64_t out, int64_t pixels, int64_t kernel = 5) {
+  const ConvolutionSpec::Axis axis{.in = pixels, .kernel = kernel};
   return {.batch = batch, .in_channels = in, .out_channels = out, .height = axis, .width = axis};
 }
 
@@ -111,8 +112,10 @@ ConvolutionSpec convolution(int64_t batch, int64_t in, int64_t out, int64_t pixe
 
 std::string time_engines(Context& context, bool small) {
   const cuda::DeviceGuard guard(context.cuda().device());
-  const auto specs = small ? std::array{convolution(1, 1, 2, 8), convolution(1, 2, 3, 6)}
-                           : std::array{convolution(64, 1, 20, 28), convolution(64, 20, 50, 12)};
+  const std::vector<ConvolutionSpec> specs =
+      small ? std::vector{convolution(1, 1, 2, 8), convolution(1, 2, 3, 6)}
+            : std::vector{convolution(64, 1, 20, 28), convolution(64, 20, 50, 12), convolution(64, 16, 32, 28, 3),
+                          convolution(64, 64, 64, 56, 3)};
   std::string out;
   for (const ConvolutionSpec& spec : specs) {
     for (const Pass pass : {Pass::forward, Pass::input_gradient, Pass::weight_gradient}) {
