@@ -50,10 +50,7 @@ class Reading {
  public:
   explicit Reading(std::string bytes) : bytes_(std::move(bytes)) {
     files_.files["f"] = bytes_;
-    auto entry = std::make_shared<FileEntry>();
-    entry->path = "f";
-    entry->size = bytes_.size();
-    entry_ = std::move(entry);
+    entry_ = std::make_shared<FileEntry>(FileEntry{.path = std::string("f"), .size = bytes_.size()});
     open_.emplace(files_);
     compressed_.emplace(files_, *open_, CompressedFiles::Settings{.entries = {entry_}});
     text_ = compressed_->text_of(*entry_);
