@@ -10,17 +10,17 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The first bytes of compressed files, and the program that writes out what is in them.
+// The first bytes of compressed files, the program that writes out what is in them, and the command that unpacks them.
 struct Compression {
-  std::string_view bytes, name, program;
+  std::string_view bytes, name, program, unpack;
   bool readable = false;
 };
 
 constexpr Compression kCompressions[] = {
-    {"\x1f\x8b", "gzip", "zcat", true},
-    {"BZh", "bzip2", "bzcat"},
-    {"\xfd\x37zXZ", "xz", "xzcat"},
-    {"\x28\xb5\x2f\xfd", "zstd", "zstdcat", true},
+    {"\x1f\x8b", "gzip", "zcat", "gzip -d", true},
+    {"BZh", "bzip2", "bzcat", "bzip2 -d"},
+    {"\xfd\x37zXZ", "xz", "xzcat", "xz -d"},
+    {"\x28\xb5\x2f\xfd", "zstd", "zstdcat", "zstd -d", true},
 };
 
 // The first bytes of files that are something else.
@@ -87,7 +87,8 @@ ForeignFile compressed(const Compression& by, std::string_view start, bool from_
   return {.what = cat("is compressed by ", by.name),
           .remedy = std::move(remedy),
           .certain = by.name != "bzip2" || start.find("1AY&SY") == 4,
-          .readable = by.readable};
+          .readable = by.readable,
+          .unpack = cat("unpack it first: ", by.unpack, " FILE")};
 }
 
 // A zip archive begins with its first member, whose name tells what made the archive.

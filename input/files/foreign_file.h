@@ -13,8 +13,11 @@ struct ForeignFile {
   std::string remedy;     // "decompress it first: zcat FILE > data.csv"
   bool certain = false;   // no CSV text begins like this
   bool readable = false;  // csv_reader reads the text in it all the same
+  std::string unpack{};   // of a compressed file, the remedy where it holds no text: "unpack it first: gzip -d FILE"
 
   std::string hint() const { return "the file " + what + ": " + remedy; }
+  // For a file that should have held numbers in binary.
+  std::string binary_hint() const { return "the file " + what + ": " + (unpack.empty() ? remedy : unpack); }
 };
 
 // No value if `start`, the first bytes of a file, may well be text. More bytes tell more: 512 are enough. `from_pipe`:

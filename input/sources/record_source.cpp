@@ -4,11 +4,14 @@
 #include <exception>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/compressed/compression.h"
+#include "millrace/input/files/foreign_file.h"
 #include "millrace/input/files/open_files.h"
 
 namespace millrace {
@@ -42,6 +45,13 @@ void RecordSource::check_size(const FileEntry& file) const {
   if (file.stream) {
     throw ConfigError("records of one length cannot be read from a pipe", {file.path},
                       "write the data to a file first");
+  }
+  char start[kMagicBytes];
+  const std::string_view magic(start, open_file(file).file->read(0, start, sizeof start));
+  if (compression_of(magic) != Compression::none) {
+    const auto foreign = foreign_file(magic);
+    throw DataError("records cannot be read from a compressed file", {file.path},
+                    foreign ? foreign->binary_hint() : "");
   }
   const uint64_t header = format_.header_bytes, record = format_.record_bytes;
   const std::string expected = cat("expected ", header == 0 ? "" : cat("a header of ", byte_count(header), " and "),

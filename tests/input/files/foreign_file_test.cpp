@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "millrace/core/text.h"
+
 namespace millrace {
 namespace {
 
@@ -20,6 +24,14 @@ TEST(ForeignFile, CompressedFilesCanBePiped) {
   EXPECT_EQ(hint("\x28\xb5\x2f\xfd", false),
             "the file is compressed by zstd: decompress it first: zstdcat FILE > data.csv");
   EXPECT_TRUE(hint("\xfd\x37zXZ\0").starts_with("the file is compressed by xz"));
+}
+
+TEST(ForeignFile, TheHintWhereNoTextIsReadNamesNoCsvToUnpackTo) {
+  for (const auto& [start, name] : {std::pair("\x1f\x8b", "gzip"), std::pair("\x28\xb5\x2f\xfd", "zstd")}) {
+    EXPECT_EQ(foreign_file(start)->binary_hint(),
+              cat("the file is compressed by ", name, ": unpack it first: ", name, " -d FILE"));
+  }
+  EXPECT_EQ(foreign_file("\x93NUMPY")->binary_hint(), hint("\x93NUMPY"));
 }
 
 // The head of a zip archive whose first member has that name.

@@ -154,6 +154,19 @@ TEST(RecordSource, RefusesFilesThatAreNoWholeRecords) {
       cat(path, ":2: expected records of 2 bytes, got a file of 3 bytes: 1 record and 1 of the 2 bytes of another"));
 }
 
+// Also one that has whole records by chance.
+TEST(RecordSource, RefusesCompressedFiles) {
+  const TempFolder folder;
+  for (const auto& [start, name] : {std::pair("\x1f\x8b\b", "gzip"), std::pair("\x28\xb5\x2f\xfd", "zstd")}) {
+    for (const size_t bytes : {9u, 10u}) {
+      const std::string path = folder.write("a.bin", start + std::string(bytes - std::strlen(start), '\0'));
+      EXPECT_EQ(error_of([&] { graph(folder, "checked", kBatch); }),
+                cat(path, ": records cannot be read from a compressed file; the file is compressed by ", name,
+                    ": unpack it first: ", name, " -d FILE"));
+    }
+  }
+}
+
 class OfLength final : public RecordSource {
  public:
   explicit OfLength(uint64_t bytes) : RecordSource({.rows = {{{"x", DType::f32, Shape{1}}}}, .record_bytes = bytes}) {}
