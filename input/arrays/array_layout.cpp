@@ -5,6 +5,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/files/foreign_file.h"
 
 namespace millrace {
 
@@ -25,6 +26,15 @@ std::string FileRange::read(uint64_t offset, size_t bytes) const {
   std::string out(static_cast<size_t>(std::min<uint64_t>(bytes, size - std::min(offset, size))), '\0');
   out.resize(file.read(begin + offset, out.data(), out.size()));
   return out;
+}
+
+std::string other_format_hint(const FileRange& range) {
+  constexpr size_t kStart = 512;
+  const std::string start = range.read(0, kStart);
+  if (const auto foreign = foreign_file(start); foreign && foreign->certain) return foreign->binary_hint();
+  const bool text = std::ranges::none_of(
+      start, [](unsigned char c) { return (c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f; });
+  return text && !start.empty() ? "the file looks like text: csv_reader reads CSV" : "";
 }
 
 ArrayLayout layout_of(const ArraySizes& array, const FileRange& range) {

@@ -22,6 +22,9 @@ struct FileRange {
   std::string read(uint64_t offset, size_t bytes) const;
 };
 
+// A hint for bytes that should have been arrays and begin like text or like a file of another format; else empty.
+std::string other_format_hint(const FileRange& range);
+
 struct ArrayLayout {
   NumberFormat numbers;
   Shape row;  // (1) if the array has one dimension

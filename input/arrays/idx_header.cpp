@@ -29,7 +29,7 @@ ArrayLayout read_idx_header(const FileRange& range) {
   const auto coded = text.size() < kStart || byte(0) != 0 || byte(1) != 0
                          ? std::end(kCodes)
                          : std::ranges::find(kCodes, byte(2), &CodedType::code);
-  if (coded == std::end(kCodes)) throw DataError("this is no array in the IDX format");
+  if (coded == std::end(kCodes)) throw DataError("this is no array in the IDX format", {}, other_format_hint(range));
   const size_t rank = byte(3);
   if (rank > Shape::kMaxRank) {
     throw DataError(cat("the array has ", rank, " dimensions, at most ", Shape::kMaxRank, " are read"));

@@ -52,7 +52,10 @@ DirectoryPlace find_directory(const FileRange& archive) {
   };
   size_t at = tail.rfind(kEndMark);
   while (at != tail.npos && !is_end(at)) at = at == 0 ? tail.npos : tail.rfind(kEndMark, at - 1);
-  if (at == tail.npos) throw DataError("this is no zip archive", {}, "was the file cut short?");
+  if (at == tail.npos) {
+    const std::string other = archive.read(0, 2) == "PK" ? "" : other_format_hint(archive);
+    throw DataError("this is no zip archive", {}, other.empty() ? "was the file cut short?" : other);
+  }
   const ZipRecord end(tail.substr(at), kEndMark, kEndBytes, tail_begin + at);
   DirectoryPlace out = {end.number(10, 2), end.number(12, 4), end.number(16, 4)};
   uint64_t limit = tail_begin + at;

@@ -103,10 +103,11 @@ class NpzReader final : public ArraySource {
 
   static const ZipMember& find(const std::vector<ZipMember>& members, const std::string& name) {
     const std::string wanted = without_ending(name);
-    // The last one of a name, as NumPy does.
-    const auto found = std::find_if(members.rbegin(), members.rend(),
-                                    [&](const ZipMember& member) { return member.name == cat(wanted, kNpyEnding); });
-    if (found != members.rend()) return *found;
+    // The last one of a name, and one without the ending too, as NumPy does.
+    for (const std::string& stored : {cat(wanted, kNpyEnding), wanted}) {
+      const auto found = std::ranges::find(members.rbegin(), members.rend(), stored, &ZipMember::name);
+      if (found != members.rend()) return *found;
+    }
     std::vector<std::string> known;
     for (const ZipMember& member : members) known.push_back(without_ending(member.name));
     const std::string near = nearest(wanted, known);

@@ -251,7 +251,9 @@ TEST_F(ArrayFilesTest, NameTheFileThatIsWrong) {
             "y0: the header says shape (3,), with 1 byte a number, but 2 bytes follow it; was the file cut short, or "
             "does it hold several arrays?");
   files_.files["y0"] = "1\n2\n3\n";
-  EXPECT_EQ(build_error(graph), "y0: this is no array of NumPy: it does not begin with \\x93NUMPY");
+  EXPECT_EQ(build_error(graph),
+            "y0: this is no array of NumPy: it does not begin with \\x93NUMPY; the file looks like text: csv_reader "
+            "reads CSV");
   files_.files["x0"] = npy_array("<f4", "(0, 3)", "");
   files_.files["y0"] = npy_array("|u1", "(0,)", "");
   EXPECT_EQ(build_error(graph), "x0: the array has no rows");

@@ -47,6 +47,8 @@ TEST(IdxHeader, RefusesWhatIsNoArray) {
   EXPECT_EQ(error(std::string("\0\0\x08", 3)), none);
   EXPECT_EQ(error(idx_array(0x0a, {3}, "abc")), none);
   EXPECT_EQ(error("x" + idx_array(8, {3}, "abc")), none);
+  EXPECT_EQ(error(npy_array("|u1", "(3,)", "abc")),
+            none + "; the file is a NumPy array: read it by the op npy_reader: {fields: {features: FILE}}");
   EXPECT_EQ(error(idx_array(8, {}, "a")), "the array is a single number, which has no rows");
   EXPECT_EQ(error(idx_array(8, {1, 1, 1, 1, 1, 1, 1}, "a")), "the array has 7 dimensions, at most 6 are read");
   EXPECT_EQ(error(idx_array(8, {3}, "abc").substr(0, 7)),

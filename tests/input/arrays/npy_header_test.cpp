@@ -90,7 +90,13 @@ TEST(NpyHeader, RefusesOtherValuesByName) {
 
 TEST(NpyHeader, RefusesWhatIsNoArray) {
   EXPECT_EQ(error(""), "this is no array of NumPy: it does not begin with \\x93NUMPY");
-  EXPECT_EQ(error("a,b\n1,2\n"), "this is no array of NumPy: it does not begin with \\x93NUMPY");
+  EXPECT_EQ(
+      error("a,b\n1,2\n"),
+      "this is no array of NumPy: it does not begin with \\x93NUMPY; the file looks like text: csv_reader reads CSV");
+  EXPECT_TRUE(error(idx_array(8, {3}, "abc"))
+                  .ends_with("read it by the op idx_reader: {fields: {features: IMAGES, label: LABELS}}"));
+  EXPECT_TRUE(error(zip_file({{"x.npy", "abc"}}))
+                  .ends_with("read it by the op npz_reader: {fields: {features: NAME}}, with the names of its arrays"));
   EXPECT_EQ(error(npy_file("{}", "", 4)), "the array is in format 4.0, 1.0 to 3.0 are read");
   EXPECT_EQ(error("\x93NUMPY"), "the array is in format 0.0, 1.0 to 3.0 are read");
 }

@@ -62,6 +62,12 @@ TEST(ZipDirectory, RefusesWhatIsNoArchive) {
   EXPECT_EQ(error("PK\3\4 and no end"), "this is no zip archive; was the file cut short?");
   EXPECT_EQ(error(zip_file({{"x", "abc"}}) + "x"), "this is no zip archive; was the file cut short?");
   EXPECT_EQ(error("PK\5\6"), "this is no zip archive; was the file cut short?");
+  EXPECT_EQ(
+      error(npy_array("|u1", "(3,)", "abc")),
+      "this is no zip archive; the file is a NumPy array: read it by the op npy_reader: {fields: {features: FILE}}");
+  EXPECT_EQ(error("x,y\n1,2\n"), "this is no zip archive; the file looks like text: csv_reader reads CSV");
+  EXPECT_EQ(error("\x1f\x8b\b"),
+            "this is no zip archive; the file is compressed by gzip: unpack it first: gzip -d FILE");
 }
 
 TEST(ZipDirectory, SaysWhereItIsDamaged) {

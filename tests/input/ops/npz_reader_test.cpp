@@ -93,13 +93,24 @@ TEST_F(NpzReaderTest, RefusesWhatItCannotRead) {
             "each in a file of its own");
   EXPECT_EQ(error({"x.npy", ones + "x"}).substr(0, 47), "a.npz: array \"x\": the header says shape (1,), w");
   files_.files["a.npz"] = "no archive";
-  EXPECT_EQ(build_error(), "a.npz: this is no zip archive; was the file cut short?");
+  EXPECT_EQ(build_error(), "a.npz: this is no zip archive; the file looks like text: csv_reader reads CSV");
 }
 
 TEST_F(NpzReaderTest, TheArraysOfAnArchiveHaveEquallyManyRows) {
   files_.files["a.npz"] =
       zip_file({{"x.npy", npy_array("|u1", "(2,)", "12")}, {"y.npy", npy_array("|u1", "(1,)", "1")}});
   EXPECT_EQ(build_error(), "a.npz: the array of features has 2 rows, the array of label has 1 row");
+}
+
+// As NumPy reads them.
+TEST_F(NpzReaderTest, AnArrayMayHaveANameWithoutEnding) {
+  files_.files["a.npz"] = zip_file({{"x", npy_array("|u1", "(1,)", "1")}});
+  EXPECT_EQ(check("fields: {v: x}").check(), (Lines{cat("a.npz:1 v=", static_cast<int>('1'))}));
+  files_.files["a.npz"] = zip_file({{"x.npy", npy_array("|u1", "(1,)", "2")}, {"x", npy_array("|u1", "(1,)", "1")}});
+  EXPECT_EQ(check("fields: {v: x}").check(), (Lines{cat("a.npz:1 v=", static_cast<int>('2'))}));
+  files_.files["a.npz"] = zip_file({{"x", "\1\2"}});
+  EXPECT_EQ(build_error("fields: {v: x}"),
+            "a.npz: array \"x\": this is no array of NumPy: it does not begin with \\x93NUMPY");
 }
 
 // As NumPy reads them.
