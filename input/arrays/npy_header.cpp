@@ -148,8 +148,9 @@ class HeaderReader {
 
 ArrayLayout read_npy_header(const FileRange& range) {
   const std::string start = range.read(0, kMagic.size() + 2 + sizeof(uint32_t));
-  if (!start.starts_with(kMagic))
+  if (!start.starts_with(kMagic)) {
     throw DataError("this is no array of NumPy: it does not begin with \\x93NUMPY", {}, other_format_hint(range));
+  }
   const auto byte = [&](size_t i) -> size_t { return i < start.size() ? static_cast<unsigned char>(start[i]) : 0; };
   const size_t major = byte(kMagic.size()), at = kMagic.size() + 2;
   if (major < 1 || major > 3) {
