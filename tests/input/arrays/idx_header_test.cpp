@@ -13,6 +13,7 @@ namespace {
 using testing_support::BytesFile;
 using testing_support::error_of;
 using testing_support::idx_array;
+using testing_support::npy_array;
 using testing_support::throws_exactly;
 
 ArrayLayout layout(const std::string& bytes) { return read_idx_header(BytesFile(bytes).range()); }

@@ -12,10 +12,12 @@ namespace {
 
 using testing_support::BytesFile;
 using testing_support::error_of;
+using testing_support::idx_array;
 using testing_support::npy_array;
 using testing_support::npy_file;
 using testing_support::number_bytes;
 using testing_support::throws_exactly;
+using testing_support::zip_file;
 
 ArrayLayout layout(const std::string& bytes) { return read_npy_header(BytesFile(bytes).range()); }
 std::string error(const std::string& bytes) {

@@ -13,9 +13,9 @@ namespace {
 
 using testing_support::BytesFile;
 using testing_support::error_of;
+using testing_support::npy_array;
 using testing_support::throws_exactly;
 using testing_support::zip_file;
-using testing_support::ZipPart;
 
 // "name: bytes" of each member.
 std::vector<std::string> members(const std::string& bytes) {
