@@ -270,7 +270,10 @@ std::string TrainingLoop::train() {
     if (batch == nullptr) {
       border(true);
       if (stopping_.load()) return "stopped";
-      if (steps_done_ == 0) log("warning: the data ended before the first batch: nothing was trained");
+      if (steps_done_ == 0) {
+        throw DataError("the data ended before the first batch, so nothing was trained", {},
+                        "check what the files hold and what is left out, or lower batch_size");
+      }
       return "end of data";
     }
     train_on(*batch);

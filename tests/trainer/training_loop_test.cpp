@@ -84,15 +84,13 @@ TEST(TrainingLoop, SaysWhichShareIsDone) {
   trainer.run(callbacks);
 }
 
-TEST(TrainingLoop, WarnsWhenNothingWasTrained) {
-  std::vector<std::string> log;
+TEST(TrainingLoop, DataWithoutABatchAreAnError) {
   Spec config = parse_yaml(kConfig, "t.yaml");
   apply_overrides(config, std::vector<std::string>{"input.batch={batch_size: 501}"});
-  const TrainResult result =
-      Trainer::from_spec(std::move(config)).run({.on_log = [&](std::string_view text) { log.emplace_back(text); }});
-  EXPECT_EQ(result.reason, "end of data");
-  EXPECT_EQ(result.steps, 0);
-  EXPECT_EQ(log, std::vector<std::string>{"warning: the data ended before the first batch: nothing was trained"});
+  Trainer trainer = Trainer::from_spec(std::move(config));
+  EXPECT_EQ(error_of<DataError>([&] { trainer.run(); }),
+            "the data ended before the first batch, so nothing was trained; check what the files hold and what is left "
+            "out, or lower batch_size");
 }
 
 TEST(TrainingLoop, TrainsNothingInNoSteps) {

@@ -297,13 +297,14 @@ TEST_F(TrainCommandTest, AFailureKeepsTheBestModel) {
   }
 }
 
-TEST_F(TrainCommandTest, EventsTellTheWarnings) {
+TEST_F(TrainCommandTest, DataWithoutRowsReplaceNoModel) {
   for (const char* file : {"part-0.csv", "part-1.csv", "part-2.csv", "part-3.csv"}) folder_.write(file, "");
-  const std::vector<nlohmann::json> events = json_lines(run({"small.yaml", "--json", "--quiet"}).out);
-  ASSERT_EQ(events.size(), 3u);
-  EXPECT_EQ(events[1]["event"], "log");
-  EXPECT_EQ(events[1]["message"], "warning: the data ended before the first batch: nothing was trained");
-  EXPECT_TRUE(events[2]["saved"].is_null());
+  const std::string model = folder_.write("m.safetensors", "good");
+  const CommandResult result = run({"small.yaml", "--quiet", "--save", "m.safetensors"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_NE(result.err.find("error: the data ended before the first batch, so nothing was trained"), std::string::npos)
+      << result.err;
+  EXPECT_EQ(TempFolder::read(model), "good");
 }
 
 TEST_F(TrainCommandTest, WarnsOfATrainingWithoutAnEnd) {
