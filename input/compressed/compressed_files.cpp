@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/files/atomic_file.h"
 #include "millrace/input/files/stream_file.h"
@@ -105,6 +106,10 @@ CompressedFiles::Looked CompressedFiles::look_at(const FileEntry& entry) {
     char start[kMagicBytes];
     const Compression kind =
         compression_of({start, file->read(0, start, std::min<uint64_t>(entry.size, sizeof start))});
+    if (entry.size == 0 && without_compression(entry.path) != entry.path) {
+      out.failure = std::make_exception_ptr(
+          DataError("the file is empty, as no compressed file is", {entry.path}, "was it cut short?"));
+    }
     if (kind == Compression::none) return out;
     check_is_built(kind, entry.path);
     out.text = std::make_unique<CompressedText>(

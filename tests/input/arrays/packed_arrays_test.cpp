@@ -122,7 +122,9 @@ TEST(PackedArrays, WhatIsDamagedIsAnErrorBeforeTheStart) {
 
 TEST(PackedArrays, ARowIsNotLargeBecauseItsFileIsSmall) {
   MemoryFiles files;
-  files.files["a"] = gzip_of(npy_array("|u1", "(1, 70000000)", std::string(70000000, '\0')));
+  std::string zeros;
+  zeros.resize(70000000);
+  files.files["a"] = gzip_of(npy_array("|u1", "(1, 70000000)", zeros));
   EXPECT_EQ(error_of([&] { GraphCheck(files, "- npy_reader: {fields: {x: a}}\n- batch: {batch_size: 1}\n").graph(); }),
             "a: a row of the array has 70000000 bytes; of a compressed array at most 67108864 are read");
 }

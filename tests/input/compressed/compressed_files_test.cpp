@@ -76,6 +76,16 @@ TEST(CompressedFiles, AFailingLookIsToldToTheReader) {
   EXPECT_THROW(source.compressed().text_of(*source.entry(1)), IoError);
 }
 
+TEST(CompressedFiles, NoCompressedFileIsEmpty) {
+  SourceOfTexts source({});
+  source.add("a.csv.gz", "");
+  source.add("b.csv", "");
+  source.start();
+  EXPECT_EQ(error_of<DataError>([&] { source.compressed().text_of(*source.entry(0)); }),
+            "a.csv.gz: the file is empty, as no compressed file is; was it cut short?");
+  EXPECT_EQ(source.compressed().text_of(*source.entry(1)), nullptr);
+}
+
 TEST(CompressedFiles, AStateHasThePointsThatItsPlacesNeed) {
   const std::string text = numbers_text(13 << 20);
   const std::vector<std::string> contents = {gzip_of(text, {}, 1), "1\n", bgzf_of("1\n")};
