@@ -138,9 +138,9 @@ TEST_F(ArrayFilesTest, TheShareThatHasPassedIsOfTheirBytes) {
   const auto first = static_cast<double>(files_.files["x0"].size()),
              second = static_cast<double>(files_.files["x1"].size());
   for (int row = 0; pipeline.next(slot) > 0; ++row) {
-    const int passed = row % 8 + 1;
+    const int epoch = row / 8, passed = row % 8 + 1;
     const double bytes = passed <= 3 ? first * passed / 3 : first + second * (passed - 3) / 5;
-    const double share = (row / 8 + bytes / (first + second)) / 2;
+    const double share = (epoch + bytes / (first + second)) / 2;
     EXPECT_NEAR(pipeline.share().value_or(-1), share, 2 / (first + second)) << row;
   }
 }
