@@ -29,6 +29,7 @@ struct Skip {
 };
 
 using Budgets = std::vector<Budget>;
+void add_array_budgets(Budgets& out);
 void add_checkpoint_budgets(Budgets& out);
 void add_compressed_budgets(Budgets& out);
 void add_decode_budgets(Budgets& out);

@@ -75,6 +75,7 @@ int run(const Options& options) {
   Budgets budgets;
   add_decode_budgets(budgets);
   add_input_budgets(budgets);
+  add_array_budgets(budgets);
   add_compressed_budgets(budgets);
   add_scaling_budgets(budgets);
   add_step_budgets(budgets);
