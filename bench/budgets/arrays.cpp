@@ -56,7 +56,7 @@ Ratio npy_over_pread(const Setting& setting) {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (65536, 1024), }";
   header.resize(117, ' ');
   const std::string path = rows_file(setting, "rows.npy", cat(std::string("\x93NUMPY\1\0v\0", 10), header, '\n'));
-  return path_over_pread(setting, path, cat("- npy_reader: {fields: {features: ", path, "}}\n"));
+  return path_over_pread(setting, path, cat("- npy_reader: {fields: {features: ", path, "}, epochs: 1}\n"));
 }
 
 Ratio records_over_pread(const Setting& setting) {
