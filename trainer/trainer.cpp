@@ -10,6 +10,7 @@
 #include "millrace/core/registry.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
+#include "millrace/core/threads/stop_gate.h"
 #include "millrace/core/trace.h"
 #include "millrace/input/files/atomic_file.h"
 #include "millrace/layers/model/model.h"
@@ -53,10 +54,12 @@ struct Trainer::Impl {
             {.executor = executor, .pipeline = pipeline_options(), .saves = config.checkpoint.has_value()})),
         warnings(delivery->warnings()) {}
 
-  // Stopping may call a function of the program that stops this training again, so the loop must still be there.
+  // Tasks may still run functions of the program that stop this training, so nothing may be stopped any more when its
+  // parts begin to go.
   ~Impl() {
-    if (loop) loop->stop();
+    gate.stop();
     delivery->stop();
+    gate.close();
   }
 
   PipelineOptions pipeline_options();
@@ -74,6 +77,7 @@ struct Trainer::Impl {
   }
   void warn(const std::string& text) const { log(cat("warning: ", text)); }
 
+  StopGate gate;  // first, so that it outlives the tasks
   Config config;
   const Catalog catalog;
   const std::unique_ptr<Trace> own_trace;
@@ -174,6 +178,7 @@ void Trainer::Impl::build_loop() {
       .validator = validator.get(),
       .keep_last = [this] { files->keep_last(); },
       .at_border = [this](bool ends) { return !checkpoints || checkpoints->at_border(loop->steps(), ends); }});
+  gate.open([this] { loop->stop(); });
 }
 
 void Trainer::Impl::build_checkpoints() {
@@ -346,7 +351,7 @@ std::optional<BestStep> Trainer::put_back_best() {
   return impl_->validator ? impl_->validator->put_back_best() : std::nullopt;
 }
 
-void Trainer::stop() noexcept { impl_->loop->stop(); }
+void Trainer::stop() noexcept { impl_->gate.stop(); }
 
 void Trainer::save(const std::string& path) {
   const FloatMode mode;

@@ -99,23 +99,14 @@ bool Validation::read_rows(int64_t step, const Tell& tell) {
                                     .reader = args_.context.device(),
                                     .trace = args_.context.executor().trace()});
   RowBlock batch = pipeline.make_slot();
-  struct Registered {
-    Registered(Validation& owner, Pipeline& pipeline) : validation(owner) {
-      bool stopped = false;
-      {
-        const MutexLock lock(validation.mutex_);
-        validation.running_ = &pipeline;
-        stopped = validation.stopped_;
-      }
-      if (stopped) pipeline.cancel();
+  struct Open {
+    Open(StopGate& closed, Pipeline& pipeline) : gate(closed) {
+      gate.open([&pipeline] { pipeline.cancel(); });
     }
-    ~Registered() {
-      const MutexLock lock(validation.mutex_);
-      validation.running_ = nullptr;
-      while (validation.cancelling_ > 0) validation.mutex_.wait(validation.cancelled_);
-    }
-    Validation& validation;
-  } const registered(*this, pipeline);
+    ~Open() { gate.close(); }
+    StopGate& gate;
+  } const open(gate_, pipeline);
+  if (stopped_.load()) pipeline.cancel();
   Clock::time_point told = Clock::now();
   while (plan_->run_next(pipeline, batch)) {
     if (!tell || Clock::now() - told < kProgressInterval) continue;
@@ -179,17 +170,8 @@ void Validation::list(std::vector<NamedTensor>& out, bool all) {
 }
 
 void Validation::stop() noexcept {
-  Pipeline* running = nullptr;
-  {
-    const MutexLock lock(mutex_);
-    stopped_ = true;
-    running = running_;
-    if (running == nullptr) return;
-    ++cancelling_;
-  }
-  running->cancel();
-  const MutexLock lock(mutex_);
-  if (--cancelling_ == 0) cancelled_.notify_all();
+  stopped_.store(true);
+  gate_.stop();
 }
 
 }  // namespace millrace

@@ -9,8 +9,8 @@
 // may be called from any thread. The objects that its arguments refer to must outlive it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/threads/mutex.h"
+#include "millrace/core/threads/stop_gate.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
@@ -102,13 +102,8 @@ class Validation final : public TrainingPart {
   std::optional<BestStep> best_;
   int64_t without_improvement_ = 0;
 
-  Mutex mutex_;
-  bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
-  Pipeline* running_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  // How many threads are inside running_->cancel(). It calls ops, so no lock is held; the pipeline stays until they are
-  // done.
-  int cancelling_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::condition_variable cancelled_;
+  std::atomic<bool> stopped_{false};
+  StopGate gate_;  // open while a pipeline runs
 };
 
 }  // namespace millrace

@@ -259,5 +259,57 @@ TEST(StopInReady, EndsTheRun) {
   }
 }
 
+// Holds the tasks that work ahead until the trainer goes; then each of them stops it.
+class LateStopper {
+ public:
+  void reach(uint64_t first_row) {
+    if (first_row == 0 || std::this_thread::get_id() == trains_) return;
+    held_.store(true);
+    for (int i = 0; i < 20000 && !goes_.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the trainer's parts go meanwhile
+    trainer->stop();
+    stopped_.store(true);
+  }
+  // Called by the thread that trains.
+  void wait_until_held() const {
+    for (int i = 0; i < 20000 && !held_.load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  void go() { goes_.store(true); }
+  bool stopped() const { return stopped_.load(); }
+
+  Trainer* trainer = nullptr;
+
+ private:
+  const std::thread::id trains_ = std::this_thread::get_id();
+  std::atomic<bool> held_{false}, goes_{false}, stopped_{false};
+};
+
+LateStopper* late_stopper = nullptr;
+
+class LateStep final : public Transform {
+ public:
+  static constexpr std::string_view kDoc = "leaves rows as they are, for tests";
+  void apply(Chunk& chunk) const override { late_stopper->reach(chunk.unit.begin); }
+};
+
+TEST(StopOfATrainerThatGoes, DoesNothing) {
+  LateStopper stops;
+  late_stopper = &stops;
+  Catalog catalog = Catalog::builtin();
+  catalog.add_op<LateStep>("late_step");
+  auto trainer = std::make_unique<Trainer>(Trainer::from_spec(
+      parse_yaml(
+          "device: cpu\nthreads: 3\ninput: [{synthetic: {features: 4, rows: 100000}}, late_step, {batch: {batch_size: "
+          "8}}]\nmodel: [{dense: {units: 1}}]\nloss: mse\noptimizer: {sgd: {learning_rate: 0.01}}\ntrain: {steps: 1}\n",
+          "stop.yaml"),
+      catalog));
+  stops.trainer = trainer.get();
+  EXPECT_EQ(trainer->run({.on_step = [&](const auto&) { stops.wait_until_held(); }}).reason, "steps");
+  EXPECT_FALSE(stops.stopped());
+  stops.go();
+  trainer.reset();
+  EXPECT_TRUE(stops.stopped());
+}
+
 }  // namespace
 }  // namespace millrace::testing

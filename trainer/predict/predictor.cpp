@@ -9,6 +9,7 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
+#include "millrace/core/threads/stop_gate.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
@@ -80,6 +81,7 @@ void check_fields(const ModelFile& file, const PredictorArgs& args, const InputG
 struct Predictor::Impl {
   Impl(const PredictorArgs& args, const Catalog& catalog) : Impl(args, catalog, file_of(args)) {}
   Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
+  ~Impl() { gate.close(); }
 
   InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;
   uint64_t needed_bytes(const InputGraph& graph, bool judge) const;
@@ -87,6 +89,7 @@ struct Predictor::Impl {
   void make_plan(bool judge);
   bool next();
 
+  StopGate gate;  // first, so that it outlives the tasks
   Config config;
   std::vector<std::string> warnings;
   Device device;
@@ -126,6 +129,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   make_plan(args.judge);
   batch = pipeline->make_slot();
   if (!args.judge) runner.emplace(PieceRunnerArgs{*plan, executor, pipeline->make_slot()});
+  gate.open([this] { pipeline->cancel(); });
 }
 
 InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorArgs& args,
@@ -233,6 +237,6 @@ uint64_t Predictor::rows() const { return impl_->rows; }
 double Predictor::loss() const { return impl_->plan->loss(); }
 MetricValues Predictor::metrics() const { return impl_->plan->metrics(); }
 bool Predictor::stopped() const { return impl_->pipeline->cancelled(); }
-void Predictor::stop() noexcept { impl_->pipeline->cancel(); }
+void Predictor::stop() noexcept { impl_->gate.stop(); }
 
 }  // namespace millrace
