@@ -15,11 +15,11 @@ std::string some_bytes(size_t size) {
 }
 
 // The definition, a bit at a time.
-uint32_t slow_crc32(std::string_view bytes) {
+uint32_t slow_crc32(std::string_view bytes, uint32_t polynomial = 0xedb88320) {
   uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
     crc ^= static_cast<unsigned char>(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320 : 0);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0);
   }
   return ~crc;
 }
@@ -45,6 +45,21 @@ TEST(Crc32, PartsAreJoined) {
   for (const size_t cut : std::vector<size_t>{0, 1, 7, 8, 255, 1024, 2999, 3000}) {
     const uint32_t first = crc32_of(bytes.substr(0, cut)), second = crc32_of(bytes.substr(cut));
     EXPECT_EQ(crc32_joined(first, second, bytes.size() - cut), crc32_of(bytes)) << cut;
+  }
+}
+
+// As in RFC 3720.
+TEST(Crc32, CastagnolisOfTheUsualExamples) {
+  EXPECT_EQ(crc32c_of("123456789"), 0xe3069283);
+  EXPECT_EQ(crc32c_of(std::string(32, '\0')), 0x8a9136aa);
+  EXPECT_EQ(masked_crc32c("123456789"), 0xc78ab0e5);
+}
+
+TEST(Crc32, CastagnolisIsTheDefinitionOnEveryProcessor) {
+  for (size_t size = 0; size < 70; ++size) {
+    const std::string bytes = some_bytes(size);
+    EXPECT_EQ(crc32c_by_tables(bytes), slow_crc32(bytes, 0x82f63b78)) << size;
+    EXPECT_EQ(crc32c_of(bytes), crc32c_by_tables(bytes)) << size;
   }
 }
 
