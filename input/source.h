@@ -4,6 +4,7 @@
 // make ops that give a program's own rows.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -30,8 +31,9 @@ class OpenFiles;
 // The largest size of one chunk of a source.
 struct ChunkBound {
   uint64_t text_bytes = 0;
-  uint64_t rows = 0;     // good ones
-  uint64_t records = 0;  // good or bad
+  uint64_t rows = 0;         // good ones
+  uint64_t records = 0;      // good or bad
+  uint64_t range_bytes = 0;  // text: its records start within so many bytes; 0: that is not known
 };
 
 // Where a source stands between two records. (For a source without files, `file_ordinal` is 0 and `offset` is the
@@ -159,6 +161,12 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
   bool fresh_ = true;  // no unit of this pass was made yet; every pass has one, even if it is empty
 };
 
+// How many bytes the records of a text may have.
+struct TextRecords {
+  uint64_t longest = 0, shortest = 1;
+  uint64_t shortest_bad = 1;
+};
+
 // A base class for file formats. It takes the names of files. The format, which derives from it, says how a file is cut
 // into units and what is made from a unit:
 //
@@ -256,6 +264,13 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   OpenedFile open_file(const FileEntry& file) const;
   // The same, to read a unit from where its part begins.
   OpenedFile open_unit(const Unit& unit) const;
+  // For formats of text. The first calls read() for the start of every file, and throws the error that it notes, if
+  // any. The second bounds the chunks.
+  void check_starts() const;
+  ChunkBound bound_of_text(const TextRecords& records) const;
+  Unit start_of(const std::shared_ptr<const FileEntry>& file) const;
+  // The bytes of the largest range in any file that is not compressed.
+  uint64_t range_bytes() const { return std::min(largest_file_, settings_.unit_bytes); }
 
  private:
   class Producer;
@@ -276,6 +291,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   uint32_t source_ = 0;
   std::unique_ptr<FileUnits> units_;  // the units of the file that is being cut
   std::exception_ptr failure_;        // thrown when ready() asked the names; it is the error of the next row
+  uint64_t largest_file_ = 0;         // of those that are not compressed
 };
 
 struct RecordFormat {

@@ -51,6 +51,9 @@ class MILLRACE_EXPORT Transform : public Op {
   virtual std::unique_ptr<Transform> for_given_rows() const { return nullptr; }
   // Upper bound of the bytes of a note that apply() attaches to a record, not counting errors; 0 if it attaches none.
   virtual uint64_t note_bytes() const { return 0; }
+  // How many bytes a record has at least that this op, which decodes text, makes a row of; 0: that is not known. It
+  // bounds the rows of a chunk.
+  virtual uint64_t least_record_bytes() const { return 0; }
 };
 
 }  // namespace millrace

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/files/stream_file.h"
 
@@ -148,6 +150,28 @@ void FileText::skip_to_record() {
     if (found != std::string_view::npos) return skip(found + 1);
     if (end_ >= last || at_end_) return skip_to(limit_);
     extend();
+  }
+}
+
+std::shared_ptr<const File> open_text(Chunk& chunk, FunctionRef<OpenedFile()> open) {
+  if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
+  auto& text = static_cast<FileText&>(*chunk.text);
+  const FileEntry& entry = *chunk.unit.file;
+  try {
+    if (!entry.stream) text.take_turn();
+    OpenedFile opened = open();
+    if (chunk.unit.begin > 0) return opened.file;
+    const uint64_t size = opened.just_now ? opened.file->size_at_open() : opened.file->size();
+    if (size > entry.size) {
+      chunk.add({.kind = Note::Kind::print,
+                 .text = cat("warning: ", entry.path, ": the file has grown since the run began, from ", entry.size,
+                             " to ", size, " bytes; what was added is not read")});
+    }
+    return opened.file;
+  } catch (const IoError&) {
+    text.fail(chunk.unit);
+    chunk.fail(std::current_exception());
+    return nullptr;
   }
 }
 

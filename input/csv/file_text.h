@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "millrace/core/context.h"
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/record_scanner.h"
 #include "millrace/input/files/file_system.h"
@@ -55,6 +56,10 @@ class FileText final : public ChunkText {
   uint64_t slack_ = 0;         // how much to read on at least
   ScannedRecord scratch_;
 };
+
+// Opens the file of the chunk's unit by `open`, and makes sure that the chunk's text is a FileText, to be started with
+// that file. Null if it cannot be opened: that is noted then. A file that has grown is noted, too.
+std::shared_ptr<const File> open_text(Chunk& chunk, FunctionRef<OpenedFile()> open);
 
 // The start of a file, before its first record: a byte order mark, skipped lines, the header.
 struct Preamble {

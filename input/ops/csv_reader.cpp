@@ -3,7 +3,6 @@
 //
 // A record belongs to the range where it starts, so one file is decoded by many threads.
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +11,6 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/compressed/compressed_files.h"
 #include "millrace/input/csv/file_text.h"
 #include "millrace/input/files/foreign_file.h"
 
@@ -120,17 +118,6 @@ struct CsvReaderOptions {
   }
 };
 
-// How much of a file is looked at first.
-constexpr uint64_t kFirstLook = 65536;
-constexpr uint64_t kByteOrderMarkBytes = 3;
-
-void note_growth(Chunk& chunk, uint64_t size) {
-  const FileEntry& file = *chunk.unit.file;
-  chunk.add({.kind = Note::Kind::print,
-             .text = cat("warning: ", file.path, ": the file has grown since the run began, from ", file.size, " to ",
-                         size, " bytes; what was added is not read")});
-}
-
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += name + ',';
@@ -156,47 +143,21 @@ class CsvReader final : public FileSource {
     for (const auto& file : files()) {
       if (file->size > 0 && learn_from(file)) break;
     }
-    for (const auto& file : files()) {
-      if (compressed() == nullptr || !compressed()->may_be_compressed(*file)) {
-        largest_file_ = std::max(largest_file_, file->size);
-      }
-    }
     return {.type = PortType::text, .format = std::make_shared<CsvDialect>(dialect_)};
   }
 
-  void check_files() const override {
-    for (const auto& file : files()) {
-      if (file->size == 0) continue;
-      Chunk chunk;
-      chunk.unit = start_of(file);
-      read(chunk);
-      for (const Note& note : chunk.notes) {
-        if (note.kind == Note::Kind::error) std::rethrow_exception(note.error);
-      }
-    }
-  }
+  void check_files() const override { check_starts(); }
 
   // A file's first range begins with the preamble (skipped lines, header), however long that is; the text starts after
   // it.
   void read(Chunk& chunk) const override {
-    if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
-    auto& text = static_cast<FileText&>(*chunk.text);
     const Unit& unit = chunk.unit;
-    OpenedFile opened;
-    try {
-      if (!unit.file->stream) text.take_turn();
-      opened = open_unit(unit);
-    } catch (const IoError&) {
-      text.fail(unit);
-      return chunk.fail(std::current_exception());
-    }
-    if (unit.begin == 0) {
-      const uint64_t size = opened.just_now ? opened.file->size_at_open() : opened.file->size();
-      if (size > unit.file->size) note_growth(chunk, size);
-    }
+    std::shared_ptr<const File> file = open_text(chunk, [&] { return open_unit(unit); });
+    if (!file) return;
+    auto& text = static_cast<FileText&>(*chunk.text);
     const bool inflated = is_compressed(*unit.file);
     if (!inflated) text.reserve(range_bytes());
-    text.start(std::move(opened.file), unit, inflated);
+    text.start(std::move(file), unit, inflated);
     chunk.first_record = chunk.end_record = text.offset();
     chunk.lines = 0;
     if (unit.begin > 0) return;
@@ -211,30 +172,10 @@ class CsvReader final : public FileSource {
     // A record has at least one byte for each field: its delimiter or the line end. A blank line is not a record.
     const auto shortest = static_cast<uint64_t>(std::max<int64_t>(dialect_.columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    // The text grows by doubling, and never beyond its file. For a stream, a task holds a part and its own copy of it.
-    uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
-    if (has_streams()) text *= 2;
-    uint64_t range = range_bytes();
-    if (const TextBounds most = compressed() != nullptr ? compressed()->bounds(unit_bytes()) : TextBounds{};
-        most.range > 0) {
-      // A task has the part, or the compressed bytes, and a decoder besides the text.
-      text = std::max(text, 2 * most.range + 2 * kMaxRecordBytes + most.decoder);
-      range = std::max(range, most.range);
-    }
-    return {text, range / shortest + 1, range / shortest_bad + 1};
+    return bound_of_text({.longest = kMaxRecordBytes, .shortest = shortest, .shortest_bad = shortest_bad});
   }
 
  private:
-  // Bytes of the largest range in any file that is not compressed.
-  uint64_t range_bytes() const { return std::min(largest_file_, unit_bytes()); }
-
-  Unit start_of(const std::shared_ptr<const FileEntry>& file) const {
-    // A stream may be slow: as little as it takes.
-    uint64_t end = file->stream ? kByteOrderMarkBytes : kFirstLook;
-    if (!is_compressed(*file)) end = std::min(file->size, end);
-    return {.file = file, .end = end, .exact = true, .line = 1};
-  }
-
   // Throws DataError for bytes at the start of a file that no CSV text begins with.
   void check_is_text(std::string_view start, const FileEntry& file) const {
     const auto foreign = foreign_file(start);
@@ -303,7 +244,6 @@ class CsvReader final : public FileSource {
 
   const Options options_;
   CsvDialect dialect_;
-  uint64_t largest_file_ = 0;
 };
 
 }  // namespace

@@ -248,16 +248,19 @@ int SourceStream::tasks(int threads) const { return ahead_.threads == 0 ? thread
 uint64_t SourceStream::scheduler_bound(const Ahead& ahead) const {
   const auto at_once = static_cast<uint64_t>(ahead.threads);
   const ChunkBound chunk = attributed(source_, &RowSource::chunk_bound);
-  uint64_t row_bytes = 0;
+  uint64_t row_bytes = 0, rows = chunk.rows;
   uint64_t work_bytes = chunk.text_bytes;
   uint64_t note_bytes = 0;
   for (const ChainLink& link : chain_.links()) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
     work_bytes += link.work_bound;
     note_bytes = std::max(note_bytes, link.note_bytes);
+    if (const uint64_t least = link.least_record_bytes; least > 0 && chunk.range_bytes > 0) {
+      rows = std::min(rows, chunk.range_bytes / least + 1);
+    }
   }
   // Blocks grow by doubling.
-  const uint64_t block_bytes = 2 * chunk.rows * row_bytes;
+  const uint64_t block_bytes = 2 * rows * row_bytes;
   const uint64_t chunk_bytes = block_bytes + chunk.records * note_bytes;
   return static_cast<uint64_t>(ahead.rows) * (2 * row_bytes + note_bytes) + (at_once + 2) * chunk_bytes +
          (at_once + 1) * (work_bytes + spare_blocks(chain_.links()) * block_bytes);

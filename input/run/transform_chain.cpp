@@ -31,6 +31,7 @@ void ChainLink::ask() {
     ahead = possible(transform->ahead());
     work_bound = transform->work_bound();
     note_bytes = transform->note_bytes();
+    least_record_bytes = transform->least_record_bytes();
   });
 }
 

@@ -23,7 +23,7 @@ struct ChainLink {
 
   // The transform's facts about itself, which ask() reads. REQUIRES: it is bound.
   Ahead ahead = {};
-  uint64_t work_bound = 0, note_bytes = 0;
+  uint64_t work_bound = 0, note_bytes = 0, least_record_bytes = 0;
   void ask();
   // Throws InternalError if the rows are not what the transform announced, or if an error note has no error.
   void check(const Chunk& chunk) const;

@@ -12,6 +12,13 @@
 
 namespace millrace {
 
+namespace {
+
+// How much of a file of text is looked at first: of a stream as much as a byte order mark has.
+constexpr uint64_t kFirstLook = 65536, kLeastLook = 3;
+
+}  // namespace
+
 bool next_file(const FileSource& format, Unit& file) {
   NameSource& names = format.names();
   return attributed(names, [&] {
@@ -120,7 +127,11 @@ Port FileSource::bind(const BindArgs& args) {
                       "leave readers out, or write the data to files first");
   }
   for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(settings_.unit_bytes); });
-  return open(args);
+  Port out = open(args);
+  for (const auto& file : files_) {
+    if (!compressed_ || !compressed_->may_be_compressed(*file)) largest_file_ = std::max(largest_file_, file->size);
+  }
+  return out;
 }
 
 void FileSource::read_compressed(bool index) {
@@ -260,6 +271,41 @@ OpenedFile FileSource::open_part(const FileEntry& file, const StreamPart* of_uni
   opened.file = std::make_shared<InflatedFile>(*text, std::move(opened.file),
                                                part != nullptr ? std::optional(part->range) : std::nullopt);
   return opened;
+}
+
+Unit FileSource::start_of(const std::shared_ptr<const FileEntry>& file) const {
+  // A stream may be slow: as little as it takes.
+  uint64_t end = file->stream ? kLeastLook : kFirstLook;
+  if (!is_compressed(*file)) end = std::min(file->size, end);
+  return {.file = file, .end = end, .exact = true, .line = 1};
+}
+
+void FileSource::check_starts() const {
+  for (const auto& file : files_) {
+    if (file->size == 0) continue;
+    Chunk chunk;
+    chunk.unit = start_of(file);
+    read(chunk);
+    for (const Note& note : chunk.notes) {
+      if (note.kind == Note::Kind::error) std::rethrow_exception(note.error);
+    }
+  }
+}
+
+ChunkBound FileSource::bound_of_text(const TextRecords& records) const {
+  // The text grows by doubling, and never beyond its file. For a stream, a task holds a part and its own copy of it.
+  uint64_t text = std::min(settings_.unit_bytes + 2 * records.longest, 2 * (largest_file_ + kFirstLook));
+  if (has_streams()) text *= 2;
+  uint64_t range = range_bytes();
+  if (const TextBounds most = compressed_ ? compressed_->bounds(settings_.unit_bytes) : TextBounds{}; most.range > 0) {
+    // A task has the part, or the compressed bytes, and a decoder besides the text.
+    text = std::max(text, 2 * most.range + 2 * records.longest + most.decoder);
+    range = std::max(range, most.range);
+  }
+  return {.text_bytes = text,
+          .rows = range / records.shortest + 1,
+          .records = range / records.shortest_bad + 1,
+          .range_bytes = range};
 }
 
 bool FileSource::has_streams() const {
