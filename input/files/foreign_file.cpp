@@ -1,7 +1,10 @@
 #include "millrace/input/files/foreign_file.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
+#include "millrace/core/crc32.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -117,6 +120,15 @@ bool is_idx(std::string_view start) {
          start[3] >= 1 && start[3] <= 8;
 }
 
+// A file of TFRecords begins with the length of the first, in eight bytes, and with its checksum.
+bool is_tfrecord(std::string_view start) {
+  constexpr size_t kLength = 8;
+  if (start.size() < kLength + sizeof(uint32_t)) return false;
+  uint32_t checksum = 0;
+  std::memcpy(&checksum, start.data() + kLength, sizeof checksum);
+  return checksum == masked_crc32c(start.substr(0, kLength));
+}
+
 // Whether every other byte is zero among the first few, the first one included.
 bool every_other_is_zero(std::string_view text) {
   for (size_t i = 0; i < std::min<size_t>(text.size(), 6); ++i) {
@@ -140,6 +152,10 @@ std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe) 
   // A model file begins with a length in binary, then JSON.
   if (start.substr(0, 32).find("{\"__metadata__\"") == 8) {
     return ForeignFile{"is a model file", "trainer evaluate and trainer predict use it, by --model", true};
+  }
+  if (is_tfrecord(start)) {
+    return ForeignFile{"holds TFRecords",
+                       "read it by the ops tfrecord_reader and decode_example: {fields: {features: {size: 4}}}", true};
   }
   if (is_idx(start)) {
     return ForeignFile{"is in the IDX format, as MNIST is",

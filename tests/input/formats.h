@@ -21,6 +21,7 @@
 #include "tests/input/compressed/compressing.h"
 #include "tests/input/op_testing.h"
 #include "tests/input/pictures/pictures.h"
+#include "tests/input/tfrecord/tfrecords.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::testing_support {
@@ -136,6 +137,7 @@ class FormatTable {
     };
     add_arrays("idx", "idx_reader", ".idx", idx);
     add_records();
+    add_tfrecords("tfrecord", ".tfrecord", [](const std::string& file) { return file; });
 #ifdef MILLRACE_TESTS_COMPRESSED
     const auto gzip = [](std::string_view text) { return gzip_of(text); };
     const auto zstd = [](std::string_view text) { return zstd_of(text); };
@@ -150,6 +152,7 @@ class FormatTable {
     add_text("bgzf", ".csv.gz", [](std::string_view text) { return bgzf_of(text, 200); });
     add_text("zstd", ".csv.zst", zstd);
     add_text("frames", ".csv.zst", halves(zstd));
+    add_tfrecords("tfrecord-gzip", ".tfrecord.gz", gzip);
     add_npz("npz-deflated", [](const std::string& name, const std::string& array) {
       return ZipPart{.name = name, .bytes = deflated(array), .method = 8, .size = array.size(), .crc = crc32_of(array)};
     });
@@ -219,6 +222,28 @@ class FormatTable {
                });
   }
 
+  void add_tfrecords(const std::string& name, const std::string& ending,
+                     const std::function<std::string(const std::string&)>& compress) {
+    if (!has_op("decode_example")) return;
+    add_queued(name, ending, 1,
+               cat("- tfrecord_reader: {name: #reader, chunk_bytes: 100}\n- decode_example: {name: #rows, fields: ",
+                   "{image: {type: ", rows_.type(), ", size: [1, 2, 2], key: x}, label: {type: int32, key: y}}}\n"),
+               [&](int begin, int end) {
+                 std::string out;
+                 for (int row = begin; row < end; ++row) {
+                   const std::string image = rows_.image_bytes(row, row + 1);
+                   const std::string x = rows_.bytes() ? bytes_feature({image}) : wire_field(2, wire_field(1, image));
+                   out += record_of(example_of({{"y", integers_feature({rows_.label(row)})}, {"x", x}}));
+                 }
+                 return compress(out);
+               });
+  }
+
+  static bool has_op(std::string_view kind) {
+    const auto ops = builtin_ops();
+    return std::ranges::any_of(ops.entries(), [&](const auto& op) { return op.first == kind; });
+  }
+
   // `arrays`: the files of the image and of the label.
   void add_arrays(const std::string& name, const std::string& kind, const std::string& ending,
                   const std::function<std::pair<std::string, std::string>(int, int)>& arrays) {
@@ -236,8 +261,7 @@ class FormatTable {
 
   void add_pictures() {
 #ifdef MILLRACE_HAS_PNG
-    const auto ops = builtin_ops();
-    if (std::ranges::none_of(ops.entries(), [](const auto& op) { return op.first == "image_folder"; })) return;
+    if (!has_op("image_folder")) return;
     Format& format = formats.emplace_back(Format{.name = "pictures", .data = {"@"}});
     format.ops = "- image_folder: {name: #files, dir: '@', $}\n- decode_image: {name: #rows, size: [1, 2, 2]}\n";
     for (int row = 0; row < kFormatRows; ++row) {

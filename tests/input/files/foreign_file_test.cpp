@@ -96,6 +96,15 @@ TEST(ForeignFile, OtherEncodings) {
   EXPECT_EQ(hint("1\0002,3\n"sv), "") << "a zero alone";
 }
 
+TEST(ForeignFile, RecordsAreKnownByAChecksum) {
+  EXPECT_EQ(
+      hint("\x0c\0\0\0\0\0\0\0\xf4\xc8\xfe\n"sv),
+      "the file holds TFRecords: read it by the ops tfrecord_reader and decode_example: {fields: {features: {size: "
+      "4}}}");
+  EXPECT_EQ(hint("\x0d\0\0\0\0\0\0\0\xf4\xc8\xfe\n"sv), "");
+  EXPECT_EQ(hint("\x0c\0\0\0\0\0\0\0\xf4\xc8\xfe"sv), "");
+}
+
 TEST(ForeignFile, TextsThatAreNoTable) {
   EXPECT_EQ(hint("<!DOCTYPE html>"), "the file is a web page: does its address lead to the data?");
   EXPECT_EQ(hint("{\"a\": 1}"), "the file holds JSON: write it as CSV first");
@@ -106,8 +115,8 @@ TEST(ForeignFile, TextsThatAreNoTable) {
 
 // Only bytes that no table begins with are certain: the rest may be the name of a column.
 TEST(ForeignFile, IsCertainOnlyOfWhatIsNoText) {
-  for (const std::string_view start :
-       {"\x1f\x8b"sv, "PK\x03\x04"sv, "\0\0\x08\x03\0"sv, "PAR1\x15"sv, "\xff\xfe"sv, "\x89PNG"sv, "BZh91AY&SY"sv}) {
+  for (const std::string_view start : {"\x1f\x8b"sv, "PK\x03\x04"sv, "\0\0\x08\x03\0"sv, "PAR1\x15"sv, "\xff\xfe"sv,
+                                       "\x89PNG"sv, "BZh91AY&SY"sv, "\x0c\0\0\0\0\0\0\0\xf4\xc8\xfe\n"sv}) {
     EXPECT_TRUE(foreign_file(start)->certain) << start;
   }
   for (const std::string_view start : {"{\"a\": 1"sv, "<html"sv, "BZh9,b"sv, "@relation"sv}) {
