@@ -33,14 +33,15 @@ namespace {
 
 constexpr CommandText kConvertText = {
     "convert", "Writes the rows of the input graph to files that Millrace reads again.",
-    "  trainer convert --config FILE --to csv|npz --out FILE [OPTIONS]",
+    "  trainer convert --config FILE --to csv|npz|tfrecord --out FILE [OPTIONS]",
     R"(The configuration needs no model. Its data are read once and in order: no shuffling, no repeat,
 every row, also those that hold_out keeps from a training; bad rows fare as on_bad_row says. The
 files hold what the ops make of the rows, and reading them gives the same bits. At the end it prints
 the lines of a configuration that read them. Leave out there what the rows have passed already, as
 normalize and map. docs/formats.md says how each type of field is written. Formats:
-  csv  a header, then a line for each row
-  npz  an array of NumPy for each field; no texts, no fields whose length differs from row to row
+  csv       a header, then a line for each row
+  npz       an array of NumPy for each field; no texts, no fields whose length differs from row to row
+  tfrecord  a tf.Example for each row, with a feature for each field
 A file appears whole or not at all: not if there is an error, a full disk or a signal. With --rows,
 FILE gets a number before its ending (a.csv: a-00000.csv, a-00001.csv, ..), and no file of such a
 name may be there: it would be read with the new ones.
@@ -76,7 +77,7 @@ struct ConvertArguments : ConfigArguments {
     if (out.path.empty()) throw UsageError("no file to write is given", {}, usage);
     refuse_dash("--out", out.path);
     // Programs would take the file for what its name says.
-    for (const std::string_view format : {"csv", "npz", "npy", "gz", "zst"}) {
+    for (const std::string_view format : {"csv", "npz", "npy", "tfrecord", "gz", "zst"}) {
       if (format == to || !out.path.ends_with(cat('.', format))) continue;
       throw UsageError(cat("--out ", quote(out.path, 4096), " ends in .", format, ", but --to is ", to), {},
                        cat("give it the ending .", to));

@@ -13,7 +13,8 @@ struct RowFormat {
   std::unique_ptr<RowWriter> (*make)(const RowWriterArgs&);
 };
 
-constexpr RowFormat kRowFormats[] = {{"csv", make_csv_writer}, {"npz", make_npz_writer}};
+constexpr RowFormat kRowFormats[] = {
+    {"csv", make_csv_writer}, {"npz", make_npz_writer}, {"tfrecord", make_tfrecord_writer}};
 
 }  // namespace
 

@@ -42,7 +42,7 @@ struct RowWriterArgs {
   const TextColumns* from = nullptr;  // the columns of text that they come from, if they do
 };
 
-// "csv|npz".
+// "csv|npz|tfrecord".
 std::string row_formats();
 // Throws ConfigError, at "--to FORMAT", if the format cannot hold one of the fields. REQUIRES: one of row_formats().
 std::unique_ptr<RowWriter> make_row_writer(std::string_view format, const RowWriterArgs& args);
@@ -50,5 +50,6 @@ std::unique_ptr<RowWriter> make_row_writer(std::string_view format, const RowWri
 // One for each format.
 std::unique_ptr<RowWriter> make_csv_writer(const RowWriterArgs& args);
 std::unique_ptr<RowWriter> make_npz_writer(const RowWriterArgs& args);
+std::unique_ptr<RowWriter> make_tfrecord_writer(const RowWriterArgs& args);
 
 }  // namespace millrace::cli

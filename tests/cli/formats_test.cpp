@@ -138,12 +138,17 @@ TEST_F(FormatsCommandTest, ConversionsAreTheSameAndHaveTheSameRows) {
   const Lines expected = rows(cat(formats_.front().list("shuffle: false, epochs: 1"),
                                   "- normalize: {fields: image, mean: 0.5, std: 2}\n- ", one_batch));
   ASSERT_EQ(expected.size(), static_cast<size_t>(kFormatRows));
-  for (const std::string to : {"csv", "npz"}) {
+  for (const std::string to : {"csv", "npz", "tfrecord"}) {
+    const bool readable = to != "tfrecord" || std::ranges::any_of(formats_, [](const Format& format) {
+                            return format.name == "tfrecord";  // a build may lack it
+                          });
     const auto [bytes, reading] = converted(formats_.front(), to);
     files.files[cat("rows.", to)] = bytes;
     json list = reading;
     list.push_back({{"batch", {{"batch_size", kFormatRows}}}});
-    EXPECT_EQ(rows(list.dump()), expected) << to;
+    if (readable) {
+      EXPECT_EQ(rows(list.dump()), expected) << to;
+    }
     for (const Format& format : formats_) {
       const auto [same_bytes, same_reading] = converted(format, to);
       EXPECT_TRUE(same_bytes == bytes) << format.name << ' ' << to;

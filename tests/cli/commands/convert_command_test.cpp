@@ -228,7 +228,7 @@ TEST_F(ConvertCommandTest, AFileThatIsThereStaysUntilTheNewOneIsWhole) {
 
 TEST_F(ConvertCommandTest, AFullDiskLeavesNothing) {
   const std::vector<std::string> before = entries();
-  for (const char* format : {"csv", "npz"}) {
+  for (const char* format : {"csv", "npz", "tfrecord"}) {
     const std::string line = cat("ulimit -f 0; exec \"$0\" convert small.yaml --to ", format, " --out rows");
     const CommandResult result = millrace::testing::run_command(
         {"/bin/bash", "-c", line, millrace::testing::trainer_program()}, {.folder = folder_.path()});
@@ -249,7 +249,7 @@ TEST_F(ConvertCommandTest, InterruptedItLeavesOnlyWholeFiles) {
                 "input:\n  - filename_queue: {files: pipe}\n  - csv_reader\n  - decode_csv: {fields: {x: {columns: "
                 "0}}}\n  - batch: {batch_size: 1}\n");
   std::vector<std::string> expected = entries();
-  for (const char* format : {"csv", "npz"}) {
+  for (const char* format : {"csv", "npz", "tfrecord"}) {
     Command command(trainer_words({"convert", "pipe.yaml", "--to", format, "--out", "rows"}),
                     {.folder = folder_.path()});
     std::ofstream rows(pipe);
@@ -279,13 +279,14 @@ TEST_F(ConvertCommandTest, FormatAndFileAreNeeded) {
   EXPECT_TRUE(run({"small.yaml", "--to", "csv"}).err.starts_with("error: no file to write is given\n" + usage));
   EXPECT_TRUE(run({"small.yaml", "--to", "csv", "--out", "-"}).err.starts_with("error: --out - names no file\n"));
   EXPECT_TRUE(run({"small.yaml", "--to", "xml", "--out", "a"})
-                  .err.starts_with("error: --to: expected csv or npz, got \"xml\"\n"));
+                  .err.starts_with("error: --to: expected csv, npz or tfrecord, got \"xml\"\n"));
   EXPECT_TRUE(run({"small.yaml", "--to", "csv", "--out", "a", "--rows", "0"})
                   .err.starts_with("error: --rows: expected a whole number from 1, got \"0\"\n"));
 }
 
 TEST_F(ConvertCommandTest, RefusesTheEndingOfAnotherFormat) {
-  for (const auto& [to, ending] : {std::pair("csv", "npz"), std::pair("npz", "csv"), std::pair("csv", "gz")}) {
+  for (const auto& [to, ending] :
+       {std::pair("csv", "npz"), std::pair("npz", "csv"), std::pair("csv", "gz"), std::pair("npz", "tfrecord")}) {
     const CommandResult result = run({"small.yaml", "--to", to, "--out", cat("rows.", ending)});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_TRUE(result.err.starts_with(cat("error: --out \"rows.", ending, "\" ends in .", ending, ", but --to is ", to,

@@ -9,9 +9,9 @@ namespace millrace::cli {
 namespace {
 
 TEST(RowWriter, EachFormatHasAWriter) {
-  EXPECT_EQ(row_formats(), "csv|npz");
+  EXPECT_EQ(row_formats(), "csv|npz|tfrecord");
   const RowSpec rows = {{{"x", DType::f32, Shape{2}}}};
-  for (const char* format : {"csv", "npz"}) {
+  for (const char* format : {"csv", "npz", "tfrecord"}) {
     const TempFolder folder;
     const auto writer = make_row_writer(format, {rows});
     EXPECT_FALSE(writer->readers().items().empty());
@@ -31,7 +31,7 @@ TEST(RowWriter, NothingStaysOfAFileThatWasBegun) {
   const TempFolder folder;
   folder.write("a", "old");
   const RowSpec rows = {{{"x", DType::f32, Shape{1}}}};
-  for (const char* format : {"csv", "npz"}) make_row_writer(format, {rows})->begin(folder.path("a"));
+  for (const char* format : {"csv", "npz", "tfrecord"}) make_row_writer(format, {rows})->begin(folder.path("a"));
   EXPECT_EQ(TempFolder::read(folder.path("a")), "old");
 }
 
