@@ -1,14 +1,11 @@
 #include "millrace/core/cuda/shared_library.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
-#include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cuda {
@@ -73,55 +70,16 @@ std::vector<fs::path> usual_folders() {
   return folders;
 }
 
-// Null when it cannot be opened; then `reason` says why, unless the file is simply not there.
-void* open(const std::string& file, std::string& reason) {
-  // CUDA's libraries must not be unloaded while the process lives.
-  void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) {
-    const std::string message = dlerror();
-    if (!message.starts_with(file + ": cannot open shared object file: No such file")) reason = message;
-  }
-  return handle;
-}
-
-void* open_in(const std::vector<fs::path>& folders, const std::vector<std::string>& sonames, std::string& reason) {
-  for (const fs::path& folder : folders) {
-    for (const std::string& soname : sonames) {
-      if (void* handle = open((folder / soname).string(), reason); handle != nullptr) return handle;
-    }
-  }
-  return nullptr;
-}
-
-void* open_anywhere(const LibraryNeed& need, std::string& reason) {
-  if (void* handle = open_in(named_folders(), need.sonames, reason); handle != nullptr) return handle;
-  for (const std::string& soname : need.sonames) {
-    if (void* handle = open(soname, reason); handle != nullptr) return handle;
-  }
-  return open_in(usual_folders(), need.sonames, reason);
+LibraryNeed with_folders(LibraryNeed need) {
+  need.hint += cat(", or name its folder in ", kVariable);
+  need.missing = ErrorKind::device;
+  need.first = named_folders();
+  need.last = usual_folders();
+  return need;
 }
 
 }  // namespace
 
-SharedLibrary::SharedLibrary(const LibraryNeed& need) : name_(need.name) {
-  std::string reason;
-  handle_ = open_anywhere(need, reason);
-  if (handle_ == nullptr) {
-    throw DeviceError(cat(need.purpose, " need ", need.name, ", but ", join(need.sonames, " or "),
-                          reason.empty() ? " was not found" : cat(" cannot be opened: ", reason)),
-                      {}, cat(need.hint, ", or name its folder in ", kVariable));
-  }
-  link_map* map = nullptr;
-  if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr) path_ = map->l_name;
-}
-
-void* SharedLibrary::symbol(const char* name) const {
-  void* address = dlsym(handle_, name);
-  if (address == nullptr) {
-    throw DeviceError(cat(name_, " (", path_, ") has no function ", name), {},
-                      "use the version that this build was made for");
-  }
-  return address;
-}
+SharedLibrary::SharedLibrary(LibraryNeed need) : millrace::SharedLibrary(with_folders(std::move(need))) {}
 
 }  // namespace millrace::cuda
