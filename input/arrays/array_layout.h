@@ -49,6 +49,9 @@ ArrayLayout layout_of(const ArraySizes& array, const FileRange& range);
 // format, which MNIST's files have. Throw DataError if it is none, for numbers that no field holds, and as layout_of()
 // does; the error has no place.
 ArrayLayout read_npy_header(const FileRange& range);
+// The same, but the whole array is one row; a single number is a row of one column. Throws DataError for one in
+// Fortran's order, too.
+ArrayLayout read_npy_row(const FileRange& range);
 ArrayLayout read_idx_header(const FileRange& range);
 
 }  // namespace millrace

@@ -144,9 +144,14 @@ class HeaderReader {
   std::string_view text_;
 };
 
-}  // namespace
+struct NpyHeader {
+  NumberFormat numbers;
+  std::vector<uint64_t> sizes;
+  bool by_columns = false;
+  uint64_t begin = 0;  // of the first number
+};
 
-ArrayLayout read_npy_header(const FileRange& range) {
+NpyHeader npy_header_of(const FileRange& range) {
   const std::string start = range.read(0, kMagic.size() + 2 + sizeof(uint32_t));
   if (!start.starts_with(kMagic)) {
     throw DataError("this is no array of NumPy: it does not begin with \\x93NUMPY", {}, other_format_hint(range));
@@ -166,12 +171,35 @@ ArrayLayout read_npy_header(const FileRange& range) {
   if (text.size() < length) throw DataError("the file ends inside the header of the array", {}, "was it cut short?");
   HeaderReader header(text);
   header.run();
-  const bool by_columns = *header.fortran_order && header.shape->size() > 1;
-  ArrayLayout out = layout_of({.numbers = number_format(*header.descr),
-                               .sizes = *header.shape,
-                               .begin = static_cast<uint64_t>(at + length_bytes + length)},
-                              range);
-  out.by_columns = by_columns;
+  return {.numbers = number_format(*header.descr),
+          .sizes = *header.shape,
+          .by_columns = *header.fortran_order && header.shape->size() > 1,
+          .begin = static_cast<uint64_t>(at + length_bytes + length)};
+}
+
+}  // namespace
+
+ArrayLayout read_npy_header(const FileRange& range) {
+  const NpyHeader header = npy_header_of(range);
+  ArrayLayout out = layout_of({.numbers = header.numbers, .sizes = header.sizes, .begin = header.begin}, range);
+  out.by_columns = header.by_columns;
+  return out;
+}
+
+ArrayLayout read_npy_row(const FileRange& range) {
+  NpyHeader header = npy_header_of(range);
+  if (header.sizes.empty()) header.sizes = {1};
+  if (header.sizes.size() >= Shape::kMaxRank) {
+    throw DataError(cat("the array has ", header.sizes.size(), " dimensions, a row at most ", Shape::kMaxRank - 1));
+  }
+  if (header.by_columns) {
+    throw DataError("the array is in Fortran's order, expected that of C", {}, "save numpy.ascontiguousarray(a)");
+  }
+  ArrayLayout out = layout_of({.numbers = header.numbers, .sizes = header.sizes, .begin = header.begin}, range);
+  if (out.rows == 0) throw DataError("the array has no values");
+  const std::vector<int64_t> sizes(header.sizes.begin(), header.sizes.end());
+  out.row = Shape(sizes);
+  out.rows = 1;
   return out;
 }
 

@@ -35,6 +35,13 @@ struct EnumNames<NumberType> {
       {"float32", NumberType::float32}, {"float64", NumberType::float64}};
 };
 
+enum class ByteOrder { little, big };
+template <>
+struct EnumNames<ByteOrder> {
+  static constexpr std::pair<std::string_view, ByteOrder> kNames[] = {{"little", ByteOrder::little},
+                                                                      {"big", ByteOrder::big}};
+};
+
 struct NumberFormat {
   NumberType type = NumberType::float32;
   bool big_endian = false;

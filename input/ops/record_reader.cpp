@@ -13,13 +13,6 @@
 
 namespace millrace {
 
-enum class ByteOrder { little, big };
-template <>
-struct EnumNames<ByteOrder> {
-  static constexpr std::pair<std::string_view, ByteOrder> kNames[] = {{"little", ByteOrder::little},
-                                                                      {"big", ByteOrder::big}};
-};
-
 namespace {
 
 struct RecordFieldOptions {

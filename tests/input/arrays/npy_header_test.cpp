@@ -40,6 +40,23 @@ TEST(NpyHeader, SaysHowAnArrayLies) {
   EXPECT_FALSE(layout(npy_array("|u1", "(3,)", "abc", true)).by_columns) << "one dimension lies alike either way";
 }
 
+TEST(NpyHeader, AWholeArrayMayBeARow) {
+  const auto row = [](const std::string& bytes) { return read_npy_row(BytesFile(bytes).range()); };
+  const ArrayLayout image = row(npy_array(">i2", "(3, 2)", std::string(12, 'x')));
+  EXPECT_EQ(image.rows, 1u);
+  EXPECT_EQ(image.row, (Shape{3, 2}));
+  EXPECT_EQ(image.begin, 128u);
+  EXPECT_EQ(image.numbers, (NumberFormat{.type = NumberType::int16, .big_endian = true}));
+  EXPECT_EQ(row(npy_array("|u1", "(3,)", "abc")).row, Shape{3});
+  EXPECT_EQ(row(npy_array("|u1", "()", "a")).row, Shape{1});
+  const auto error = [&](const std::string& bytes) { return error_of([&] { row(bytes); }); };
+  EXPECT_EQ(error(npy_array("|u1", "(2, 2)", "abcd", true)),
+            "the array is in Fortran's order, expected that of C; save numpy.ascontiguousarray(a)");
+  EXPECT_EQ(error(npy_array("|u1", "(0,)", "")), "the array has no values");
+  EXPECT_EQ(error(npy_array("|u1", "(1, 1, 1, 1, 1, 1)", "a")), "the array has 6 dimensions, a row at most 5");
+  EXPECT_NE(error(npy_array("|u1", "(3,)", "ab")), "no error");
+}
+
 TEST(NpyHeader, ReadsEveryFormatOfTheHeader) {
   const std::string text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }";
   for (const int major : {1, 2, 3}) EXPECT_EQ(layout(npy_file(text, "abc", major)).rows, 3u) << major;
