@@ -143,9 +143,17 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
   uint32_t passes() const override { return range_.passes.value_or(1); }
   std::optional<uint64_t> pass_size() const override;
 
-  // The id of row `number`, which is in `unit`.
+  // The id of row `number`, which is in `unit`. A derived source may give its rows in another order than that of their
+  // numbers; its seek() and unit_of() then turn the number of a row into its place in that order.
   static RowId id_of(const Unit& unit, uint64_t number) {
     return {.source = unit.source, .pass = unit.pass, .offset = number, .line = number + 1, .next_line = number + 2};
+  }
+
+ protected:
+  // For a source that counts its rows when it is bound.
+  void set_rows(uint64_t rows, uint64_t unit_rows) {
+    range_.rows = rows;
+    range_.unit_rows = unit_rows;
   }
 
  private:
@@ -153,7 +161,7 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
   DataError no_row(uint64_t number) const;
 
   std::string place_;
-  const IndexRange range_;
+  IndexRange range_;
   const std::unique_ptr<Transform> producer_;
   uint32_t source_ = 0;
   uint64_t pass_ = 0, end_pass_ = 0;

@@ -1,5 +1,6 @@
 #include "millrace/input/run/chunk_stream.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/input/sources/file_units.h"
@@ -58,7 +59,7 @@ bool ChunkStream::enter_next_chunk() {
   chunk_begin_ = ready->begin;
   bytes_before_chunk_ = bytes_;
   file_ = ready->chunk.unit.file;
-  if (resumed_) counted_ = passed_before(file_.get(), position_.offset);
+  if (resumed_) counted_ = passed_before(file_.get(), text_ ? position_.offset : ready->chunk.unit.begin);
   if (ready->chunk.unit.begin == 0) counted_ = 0;
   resumed_ = false;
   cursor_.enter(ready->chunk, text_ ? ready->line : 0);
@@ -70,7 +71,8 @@ void ChunkStream::pass(const RowSpan& span) {
   const Unit& unit = cursor_.chunk().unit;
   position_ = {unit.pass, unit.file_ordinal, last.offset + (unit.file ? last.length : 1), last.next_line};
   if (text_) bytes_ = bytes_before_chunk_ + (position_.offset - chunk_begin_);
-  count_passed(unit.file.get(), position_.offset, counted_);
+  // The rows of an IndexSource may come in another order than that of their numbers.
+  count_passed(unit.file.get(), text_ ? position_.offset : std::min(position_.offset, unit.end), counted_);
   settle();
 }
 

@@ -43,14 +43,15 @@ void ShardOptions::declare(OptionReader& o) {
   }
 }
 
-void FileNamesOptions::declare(OptionReader& o) {
-  o.optional("shuffle", shuffle, "a fresh order of the files in every epoch");
+void FileNamesOptions::declare(OptionReader& o, std::string_view noun) {
+  o.optional("shuffle", shuffle, cat("a fresh order of the ", noun, "s in every epoch"));
   o.in_pass("shuffle", false);
-  o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to read the files; absent: endlessly");
+  o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX},
+             cat("how often to read the ", noun, "s; absent: endlessly"));
   o.used_as("epochs", OptionUse::ends);
   o.decides("epochs", Decides::length);
   o.in_pass("epochs", int64_t{1});
-  o.optional("shard", shard, "take every count-th file of each epoch's order, from index on");
+  o.optional("shard", shard, cat("take every count-th ", noun, " of each epoch's order, from index on"));
   o.used_as("shard", OptionUse::share);
   o.not_in_pass("shard");
 }

@@ -32,7 +32,8 @@ struct FileNamesOptions {
   bool shuffle = true;
   std::optional<int64_t> epochs = {};
   std::optional<ShardOptions> shard = {};
-  void declare(OptionReader& o);
+  // `noun`: what has an order.
+  void declare(OptionReader& o, std::string_view noun = "file");
 };
 
 // Which files there are.

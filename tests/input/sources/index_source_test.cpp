@@ -56,6 +56,17 @@ TEST(IndexSource, MayNeverEnd) {
   EXPECT_EQ(units(passes, 3), "0:0-1 1:0-1 2:0-1");
 }
 
+TEST(IndexSource, MayCountItsRowsLate) {
+  struct Late final : IndexSource {
+    Late() : IndexSource("late", {.rows = 0}, std::make_unique<Nothing>()) { set_rows(5, 2); }
+  } late;
+  std::string found;
+  for (Unit unit; late.next(unit);) found += cat(unit.begin, '-', unit.end, ' ');
+  EXPECT_EQ(found, "0-2 2-4 4-5 ");
+  EXPECT_EQ(late.chunk_bound().rows, 2u);
+  EXPECT_EQ(late.pass_size(), 5u);
+}
+
 TEST(IndexSource, PassesAreCountedOnFromRunToRun) {
   Numbers source({.rows = 1, .unit_rows = 2, .passes = 2});
   source.rewind(3);
