@@ -29,7 +29,8 @@ const std::map<std::string, std::vector<std::string>> kBelow = {{"core", {}},
 // Their rooms: a file may include those of its own room and of those before it. "" is what lies beside the rooms.
 const std::map<std::string, std::vector<std::string>> kRooms = {
     {"input",
-     {"files", "rows", "compressed", "", "sources", "csv", "arrays", "pictures", "tfrecord", "run", "graph", "ops"}},
+     {"files", "rows", "compressed", "", "sources", "csv", "arrays", "lmdb", "hdf5", "pictures", "tfrecord", "run",
+      "graph", "ops"}},
     {"trainer", {"files", "step", "delivery", "config", "input", "predict", "checkpoint", ""}},
     {"cli",
      {"text", "process", "generate", "init", "reference", "arguments", "help", "rows", "compare", "speed", "report",
