@@ -142,7 +142,7 @@ void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
     const ArrayLayout& layout = arrays[field].layout;
     rows.fields.push_back({.name = fields_[field], .dtype = layout.numbers.dtype(), .shape = layout.row});
     row_bytes += layout.row_bytes();
-    if (arrays[field].unpacked) {
+    if (arrays[field].unpacked && arrays[field].block_rows == 0) {
       packed = true;
       packed_memory_ += std::min(TextResources::kOfFile, arrays[field].file->size / 2) + kPackedAlways;
     }
@@ -160,9 +160,25 @@ void ArraySource::add(size_t file, std::vector<StoredArray> arrays) {
   arrays_.insert(arrays_.end(), std::move_iterator(arrays.begin()), std::move_iterator(arrays.end()));
 }
 
+// Rows that a unit has as a whole, so that no block is unpacked for several units; 1 if blocks are too large for that.
+uint64_t ArraySource::block_rows(size_t file) const {
+  uint64_t rows = 1, row_bytes = 0;
+  for (size_t field = 0; field < fields_.size(); ++field) {
+    rows = std::max(rows, array(file, field).block_rows);
+    row_bytes += array(file, field).layout.row_bytes();
+  }
+  return rows <= kPackedUnit / row_bytes ? rows : 1;
+}
+
+// Rows of a unit, at most.
+uint64_t ArraySource::most_rows(size_t file) const {
+  const uint64_t block = block_rows(file);
+  return std::max<uint64_t>(unit_rows_ / block, 1) * block;
+}
+
 bool ArraySource::cut(Unit& unit) const {
-  const uint64_t end = unit.end;
-  unit.end = std::min(end, unit.begin + unit_rows_);
+  const uint64_t end = unit.end, first = unit.begin - unit.begin % block_rows(unit.file->index);
+  unit.end = std::min(end, first + most_rows(unit.file->index));
   unit.exact = true;
   unit.line = unit.begin + 1;
   return unit.end < end;
@@ -214,12 +230,14 @@ void ArraySource::read_field(size_t field, Chunk& chunk) const {
 }
 
 ChunkBound ArraySource::chunk_bound() const {
-  uint64_t most_rows = 0, row_bytes = 0;
+  uint64_t most = 0, row_bytes = 0;
+  for (size_t file = 0; file < named(); ++file) {
+    most = std::max(most, std::min(most_rows(file), array(file, 0).layout.rows));
+  }
   for (const StoredArray& one : arrays_) {
-    most_rows = std::max(most_rows, std::min(unit_rows_, one.layout.rows));
     row_bytes = std::max(row_bytes, one.layout.row_bytes() + (one.layout.by_columns ? one.layout.numbers.bytes() : 0));
   }
-  return {.text_bytes = most_rows * row_bytes, .rows = most_rows, .records = most_rows};
+  return {.text_bytes = most * row_bytes, .rows = most, .records = most};
 }
 
 }  // namespace millrace

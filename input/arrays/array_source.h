@@ -28,6 +28,8 @@ struct StoredArray {
   std::shared_ptr<const File> unpacked = nullptr;  // what lies compressed in the file; null: the file itself
   uint64_t begin = 0;                              // of the first number, in these bytes
   ArrayLayout layout = {};
+  // How many rows `unpacked` unpacks together, from a multiple of this number on; 0: it is best read in long runs.
+  uint64_t block_rows = 0;
 };
 
 // Where an array lies in a file, with its header.
@@ -73,6 +75,8 @@ class ArraySource : public FileSource {
  private:
   const StoredArray& array(size_t file, size_t field) const { return arrays_[file * fields_.size() + field]; }
   void add(size_t file, std::vector<StoredArray> arrays);
+  uint64_t block_rows(size_t file) const;
+  uint64_t most_rows(size_t file) const;
   void read_field(size_t field, Chunk& chunk) const;
 
   const std::vector<std::string> fields_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -113,6 +114,54 @@ class Inner final : public ArraySource {
     return {stored_array(entries()[index], {.begin = 2, .end = entries()[index]->size - 2}, header)};
   }
 };
+
+// Rows of two bytes, of which so many are unpacked together.
+class Blocks final : public ArraySource {
+ public:
+  Blocks(uint64_t chunk_bytes, uint64_t rows)
+      : ArraySource({.fields = {"a"}, .chunk_bytes = chunk_bytes}), rows_(rows) {}
+
+ protected:
+  std::vector<StoredArray> arrays_of(size_t index) const override {
+    const auto file = std::make_shared<testing_support::BytesFile>(std::string(2 * 20, 'x'));
+    return {{.file = entries()[index],
+             .unpacked = file,
+             .layout = layout_of({.numbers = {.type = NumberType::uint8}, .sizes = std::vector<uint64_t>{20, 2}},
+                                 {*file, 0, 40}),
+             .block_rows = rows_}};
+  }
+
+ private:
+  const uint64_t rows_;
+};
+
+TEST_F(ArraySourceTest, AUnitHasWholeBlocks) {
+  files_.files = {{"f", "ff"}};
+  const auto units = [&](uint64_t chunk_bytes, uint64_t block_rows, uint64_t begin = 0) {
+    make(1, Spec::of("f"));
+    BindArgs args;
+    args.files = &files_;
+    args.names = names_.get();
+    args.name = "blocks";
+    Blocks source(chunk_bytes, block_rows);
+    source.bind(args);
+    if (begin > 0) source.seek({.offset = begin});
+    std::string out;
+    uint64_t most = 0;
+    for (Unit unit; source.next(unit);) {
+      out += cat(out.empty() ? "" : " ", unit.begin, '-', unit.end);
+      most = std::max(most, unit.end - unit.begin);
+    }
+    EXPECT_LE(most, source.chunk_bound().rows);
+    EXPECT_EQ(source.memory_bound(), 0u) << "the format says what unpacking takes";
+    return out;
+  };
+  EXPECT_EQ(units(1, 7), "0-7 7-14 14-20");
+  EXPECT_EQ(units(30, 7), "0-14 14-20");
+  EXPECT_EQ(units(1, 7, 9), "9-14 14-20") << "the rest of a block";
+  EXPECT_EQ(units(16, 1), "0-8 8-16 16-20");
+  EXPECT_EQ(units(16, uint64_t{1} << 30), "0-8 8-16 16-20") << "blocks may be too large for a task";
+}
 
 TEST_F(ArraySourceTest, FindsTheNumbersInTheMiddleOfAFile) {
   files_.files = {{"f", "..hhabc.."}, {"g", "..hhabcd.."}};
