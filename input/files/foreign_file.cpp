@@ -51,7 +51,7 @@ constexpr Signature kSignatures[] = {
     {"ARROW1\0\0"sv, "is in the Arrow format (Feather)",
      "write it as CSV first: pandas.read_feather(FILE).to_csv(\"data.csv\", index=False)"},
     {"Obj\x01", "is in the Avro format", "write it as CSV first"},
-    {"\x89HDF", "is in the HDF5 format", "write it as CSV first"},
+    {"\x89HDF", "is in the HDF5 format", "read it by the op hdf5_reader: {fields: {features: /x, label: /y}}"},
     {"\x93NUMPY", "is a NumPy array", "read it by the op npy_reader: {fields: {features: FILE}}"},
     {"\x80\x02", "is a Python pickle", kFromPickle},
     {"\x80\x03", "is a Python pickle", kFromPickle},
@@ -156,6 +156,11 @@ std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe) 
   if (is_tfrecord(start)) {
     return ForeignFile{"holds TFRecords",
                        "read it by the ops tfrecord_reader and decode_example: {fields: {features: {size: 4}}}", true};
+  }
+  // The first page of an LMDB file has its mark after the header of all pages.
+  if (start.substr(0, 20).ends_with("\xde\xc0\xef\xbe")) {
+    return ForeignFile{"is an LMDB database",
+                       "read it by the op lmdb_reader: {path: FOLDER, fields: {features: {type: .., size: ..}}}", true};
   }
   if (is_idx(start)) {
     return ForeignFile{"is in the IDX format, as MNIST is",

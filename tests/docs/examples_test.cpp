@@ -77,7 +77,9 @@ TEST_P(DocumentedExamples, PrintWhatThePageSays) {
   for (const Block& block : GetParam().blocks) {
     if (!block.file.empty()) folder.write(block.file, block.text());
     if (block.kind == "console") {
-      EXPECT_EQ(run_console(block, folder.path()), block.text());
+      const std::string shown = run_console(block, folder.path());
+      if (shown.find("HDF5 files need libhdf5, but") != shown.npos) GTEST_SKIP() << shown;
+      EXPECT_EQ(shown, block.text());
     }
   }
 }

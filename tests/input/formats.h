@@ -1,6 +1,6 @@
 // The same rows as files of every format that this build reads, for tests that all formats mean the same. A row is an
 // image of four numbers and the number of its class; the rows of class 0 come first. They lie in two files, a and b, or
-// in a picture each.
+// in a picture each, or in one database.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,12 @@
 #include "millrace/core/crc32.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/files/yaml.h"
 #include "tests/input/arrays/array_bytes.h"
 #include "tests/input/compressed/compressing.h"
+#include "tests/input/hdf5/hdf5_bytes.h"
+#include "tests/input/lmdb/lmdb_bytes.h"
 #include "tests/input/op_testing.h"
 #include "tests/input/pictures/pictures.h"
 #include "tests/input/tfrecord/tfrecords.h"
@@ -90,6 +94,8 @@ struct Format {
 
   bool is_text() const { return ops.find("csv_reader") != ops.npos; }
   bool is_pictures() const { return ops.find("image_folder") != ops.npos; }
+  // Whether `shuffle` and `shard` are of the two files.
+  bool orders_files() const { return !is_pictures() && name != "lmdb"; }
 
   // `options` of the op that names the files; `prefix` of the names of all ops; `folder` is empty or ends in a slash.
   std::string list(const std::string& options, const std::string& prefix = {}, const std::string& folder = {}) const {
@@ -162,10 +168,13 @@ class FormatTable {
     });
 #endif
     if (rows_.bytes()) add_pictures();
+    add_lmdb();
+    add_hdf5();
   }
 
   // Plain CSV comes first.
   std::vector<Format> formats;
+  std::vector<std::string> absent;  // ops whose library is not there
 
  private:
   struct Part {
@@ -269,6 +278,48 @@ class FormatTable {
       format.files[format.places.back()] = png_of({2, 2, 1, rows_.pixels(row, row + 1)});
     }
 #endif
+  }
+
+  void add_lmdb() {
+    Format& format = formats.emplace_back(Format{.name = "lmdb", .data = {"@"}, .last = "files"});
+    format.ops =
+        cat("- lmdb_reader: {name: #files, path: '@', chunk_bytes: 64, fields: {image: {db: x, type: ", rows_.type(),
+            ", size: [1, 2, 2]}, label: {db: y, type: int32}}, $}\n");
+    LmdbContent x{.name = "x"}, y{.name = "y"};
+    for (int row = 0; row < kFormatRows; ++row) {
+      const std::string key = cat("row", 100 + row);
+      x.records.emplace_back(key, rows_.image_bytes(row, row + 1));
+      y.records.emplace_back(key, rows_.label_bytes(row, row + 1));
+      format.places.push_back(cat("lmdb/data.mdb:", key));
+    }
+    format.files["lmdb/data.mdb"] = lmdb_file({x, y}, 256);
+    if (!can_read(format)) formats.pop_back();
+  }
+
+  void add_hdf5() {
+    add_queued("hdf5", ".h5", 1, "- hdf5_reader: {name: #rows, chunk_bytes: 64, fields: {image: /x, label: /y}}\n",
+               [&](int begin, int end) {
+                 const auto rows = static_cast<uint64_t>(end - begin);
+                 const std::string type = rows_.bytes() ? hdf5_integer(1, false) : hdf5_float(4, 8);
+                 return hdf5_file({{"x", type, {rows, 1, 2, 2}, rows_.image_bytes(begin, end)},
+                                   {"y", hdf5_integer(4), {rows}, rows_.label_bytes(begin, end)}});
+               });
+    if (can_read(formats.back())) return;
+    formats.pop_back();
+    absent.emplace_back("hdf5_reader");
+  }
+
+  // A build or a machine may be without what reads it.
+  static bool can_read(const Format& format) {
+    MemoryFiles files;
+    format.put(files);
+    try {
+      const Spec list = parse_yaml(format.list("epochs: 1") + "- batch: {batch_size: 1}\n", "list");
+      InputGraph::build(list, builtin_ops(), {.files = &files});
+      return true;
+    } catch (const ConfigError&) {
+      return false;
+    }
   }
 
   std::string npy_image(int begin, int end) const {

@@ -77,14 +77,15 @@ TEST_P(FormatsTest, GiveTheSameBatchesForAllThreadsAndFromEveryState) {
   EXPECT_NE(Lines(batches.begin(), batches.begin() + 3), (Lines{rows_.text(0), rows_.text(1), rows_.text(2)}));
 }
 
-// A picture is a file, so there are more to order.
+// A picture is a file, and a database orders its rows, so there are more to order.
 TEST_P(FormatsTest, OrderAndShareTheirFilesAlike) {
   const std::string batch = "- batch: {batch_size: 15, allow_smaller_final_batch: true}\n";
   const auto rows = [&](const Format& format, const std::string& options) {
     return values(graph(format.list(options) + batch).run());
   };
   for (const std::string options : {"epochs: 8", "epochs: 5, shard: {index: 1, count: 2}"}) {
-    expect_equal([&](const Format& format) { return rows(format.is_pictures() ? formats_.front() : format, options); });
+    expect_equal(
+        [&](const Format& format) { return rows(format.orders_files() ? format : formats_.front(), options); });
   }
   EXPECT_NE(rows(formats_.front(), "epochs: 8"), rows(formats_.front(), "shuffle: false, epochs: 8"));
 }

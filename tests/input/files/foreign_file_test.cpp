@@ -65,6 +65,11 @@ TEST(ForeignFile, WhatHoldsDataIsReadByItsOpOrWrittenAsCsv) {
             "index=False)");
   EXPECT_EQ(hint("\x93NUMPY\x01"),
             "the file is a NumPy array: read it by the op npy_reader: {fields: {features: FILE}}");
+  EXPECT_EQ(hint("\x89HDF\r\n\x1a\n"),
+            "the file is in the HDF5 format: read it by the op hdf5_reader: {fields: {features: /x, label: /y}}");
+  EXPECT_EQ(hint("\0\0\0\0\0\0\0\0\0\0\x08\0\0\0\0\0\xde\xc0\xef\xbe\x01"sv),
+            "the file is an LMDB database: read it by the op lmdb_reader: {path: FOLDER, fields: {features: {type: .., "
+            "size: ..}}}");
   EXPECT_TRUE(hint("\x80\x04\x95").starts_with("the file is a Python pickle: write it as CSV first"));
   EXPECT_TRUE(hint("\xd0\xcf\x11\xe0\xa1").starts_with("the file is a workbook (.xls)"));
 }

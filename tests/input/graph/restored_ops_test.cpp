@@ -1,6 +1,7 @@
 // Every op of the catalog goes on from a saved state as if nothing had happened.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -68,7 +69,8 @@ class RestoredOps : public ::testing::Test {
   }
 
   const TempFolder folder_;
-  const std::vector<Format> formats_ = FormatTable(FormatRows(true)).formats;
+  const FormatTable table_{FormatRows(true)};
+  const std::vector<Format>& formats_ = table_.formats;
   const OpRegistry ops_ = builtin_ops();
 };
 
@@ -82,6 +84,7 @@ TEST_F(RestoredOps, GoOnFromEveryBatch) {
     for (const Spec& op : spec.items()) seen.insert(ops_.read(op, "an input op").kind);
   }
   for (const std::string& kind : ops_.kinds()) {
+    if (std::ranges::find(table_.absent, kind) != table_.absent.end()) continue;
     EXPECT_TRUE(seen.contains(kind)) << kind << " was not tried: put it into a list here";
   }
 }
