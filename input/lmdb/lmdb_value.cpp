@@ -24,6 +24,10 @@ class ValueFile final : public File {
 };
 
 ArrayLayout layout_of_value(std::string_view bytes) {
+  if (!bytes.starts_with("\x93NUMPY")) {
+    throw DataError("the value is no array of NumPy", {},
+                    "a picture or a text has type: string; numbers have their own");
+  }
   const ValueFile file(bytes);
   return read_npy_row({file, 0, bytes.size()});
 }

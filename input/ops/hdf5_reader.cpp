@@ -66,6 +66,9 @@ class Hdf5Reader final : public ArraySource {
                        .layout = dataset->layout(),
                        .block_rows = dataset->block_rows()});
       } catch (Error& error) {
+        const std::shared_ptr<const File> file = open_file(*entries()[index]).file;
+        const FileRange range{*file, 0, entries()[index]->size};
+        if (error.kind() == ErrorKind::data && range.read(0, 4) != "\x89HDF") error.set_hint(other_format_hint(range));
         error.add_context(cat("dataset ", quote(name)));
         throw;
       }

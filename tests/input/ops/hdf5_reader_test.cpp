@@ -73,8 +73,10 @@ TEST_F(Hdf5ReaderTest, NamesFileAndDataset) {
   files_.files["a.h5"] = hdf5_file({{"x", hdf5_integer(1), {2}, "12"}, {"y", hdf5_integer(1), {1}, "1"}});
   EXPECT_EQ(build_error("fields: {features: /x, label: /y}"),
             "a.h5: the array of features has 2 rows, the array of label has 1 row");
-  files_.files["a.h5"] = "no file";
-  EXPECT_EQ(build_error("fields: {x: /x}").substr(0, 43), "a.h5: dataset \"/x\": cannot open the file, l");
+  files_.files["a.h5"] = "1,2\n";
+  const std::string error = build_error("fields: {x: /x}");
+  EXPECT_EQ(error.substr(0, 43), "a.h5: dataset \"/x\": cannot open the file, l");
+  EXPECT_TRUE(error.ends_with("; the file looks like text: csv_reader reads CSV")) << error;
 }
 
 TEST_F(Hdf5ReaderTest, RefusesOptionsThatMakeNoSense) {

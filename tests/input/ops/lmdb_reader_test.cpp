@@ -170,8 +170,9 @@ TEST_F(LmdbReaderTest, ABadValueIsAnErrorAtItsKey) {
   contents = both(1);
   contents[1].records[0].second = "no array";
   put(contents);
-  EXPECT_EQ(build_error("{y: {db: y, type: npy}}"),
-            "d/data.mdb:k100: this is no array of NumPy: it does not begin with \\x93NUMPY");
+  EXPECT_EQ(
+      build_error("{y: {db: y, type: npy}}"),
+      "d/data.mdb:k100: the value is no array of NumPy; a picture or a text has type: string; numbers have their own");
 }
 
 TEST_F(LmdbReaderTest, NamesAKeyWithoutAPartner) {
