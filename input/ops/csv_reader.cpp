@@ -11,6 +11,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/compressed/compression.h"
 #include "millrace/input/csv/file_text.h"
 #include "millrace/input/files/foreign_file.h"
 
