@@ -40,7 +40,7 @@ files hold what the ops make of the rows, and reading them gives the same bits. 
 the lines of a configuration that read them. Leave out there what the rows have passed already, as
 normalize and map. docs/formats.md says how each type of field is written. Formats:
   csv       a header, then a line for each row
-  npz       an array of NumPy for each field; no texts, no fields whose length differs from row to row
+  npz       an array of NumPy for each field; no texts, no fields whose length differs by row
   tfrecord  a tf.Example for each row, with a feature for each field
 A file appears whole or not at all: not if there is an error, a full disk or a signal. With --rows,
 FILE gets a number before its ending (a.csv: a-00000.csv, a-00001.csv, ..), and no file of such a
