@@ -100,6 +100,7 @@ struct BindArgs {
   FileSystem* files = nullptr;
   uint32_t source_index = 0;                 // sources: their number, for RowId::source
   NameSource* names = nullptr;               // row sources: the op that names their files, or null
+  RowSource* source = nullptr;               // transforms: the source right before them, or null
   std::span<RowSource* const> sources = {};  // the sources before the op, by RowId::source
   std::span<RowStream* const> streams = {};  // buffers: the rows of each input
   const BufferHost* host = nullptr;          // row buffers

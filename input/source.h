@@ -106,12 +106,24 @@ class MILLRACE_EXPORT NameSource : public Source {
   std::vector<std::shared_ptr<const FileEntry>> files() const override = 0;
 };
 
+// Which rows an op keeps, for the source right before it: the source need not read the others.
+struct RowCondition {
+  std::string field;  // it decides
+  std::string cause;  // the op's name; the source tells of rows that it leaves out as the op would (Note::dropped)
+  // Whether a row may be kept whose value lies between the two, or is one of them. They are as the field has them.
+  std::function<bool(const Varying& least, const Varying& greatest)> may_keep;
+};
+
 // names or nothing -> text or rows. Its units are ranges of files (FileSource), or of row numbers (IndexSource).
 class MILLRACE_EXPORT RowSource : public Source {
  public:
   virtual ChunkBound chunk_bound() const = 0;
   // The transform that turns a unit into text or rows ("read" for csv_reader).
   virtual const Transform& producer() const = 0;
+  // The same transform, if it has to be told of the bad rows that it leaves out.
+  virtual Transform* reporter() { return nullptr; }
+  // Called after bind(), at most once: only rows that meet the condition are needed.
+  virtual void leave_out_others(RowCondition) {}
 };
 
 // How many rows and passes there are. A pass goes through all rows once; a run has `passes` passes.

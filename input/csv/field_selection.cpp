@@ -166,6 +166,7 @@ size_t count_columns(const std::vector<FieldRequest::Item>& items, const Spec& c
 // A hint that the file is not text or, if the records have one field, that another delimiter would cut them. Commas
 // between digits may be decimal commas, so only the header is searched for a comma.
 std::string one_column_hint(const CsvDialect& dialect) {
+  if (dialect.first_record.empty()) return {};
   if (std::string hint = encoding_hint(dialect.first_record); !hint.empty()) return hint;
   if (dialect.columns != 1) return {};
   const bool commas =
@@ -300,7 +301,7 @@ Place place_of(uint32_t column, const CsvDialect& dialect) {
 
 std::vector<OptionForm> field_forms() { return {{.is = OptionForm::Is::map, .items = option_forms<FieldOptions>()}}; }
 
-std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) {
+std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite, bool lists) {
   if (!fields.is_map()) {
     throw fields.error(cat("expected a map of fields, got ", fields.describe()),
                        "write fields: {name: {columns: 0-9}}");
@@ -332,7 +333,7 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
       request.reshape_node = *spec.find("reshape");
     }
     request.allow_nonfinite = allow_nonfinite;
-    request.is_open = std::ranges::any_of(request.items, &FieldRequest::Item::is_open);
+    request.is_open = std::ranges::any_of(request.items, &FieldRequest::Item::is_open) || (lists && columns == 1);
     if (!request.is_open) settle(request, columns);
     out.push_back(std::move(request));
   }
@@ -340,13 +341,18 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
   return out;
 }
 
+std::vector<uint32_t> columns_of(const FieldRequest& request, const CsvDialect& dialect) {
+  std::vector<uint32_t> out;
+  for (const FieldRequest::Item& item : request.items) append_columns(item, dialect, out);
+  return out;
+}
+
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect) {
   std::vector<SelectedField> out;
   for (FieldRequest request : requests) {
     check_split(request, dialect);
-    std::vector<uint32_t>& columns = request.field.columns;
-    for (const FieldRequest::Item& item : request.items) append_columns(item, dialect, columns);
-    if (request.is_open) settle(request, columns.size());
+    request.field.columns = columns_of(request, dialect);
+    if (request.is_open) settle(request, request.field.columns.size());
     out.push_back(std::move(request.field));
   }
   return out;

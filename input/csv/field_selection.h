@@ -61,8 +61,12 @@ struct FieldRequest {
 // The forms that the value of `fields` may have.
 std::vector<OptionForm> field_forms();
 
-// Reads the value of `fields`. Throws ConfigError for mistakes that do not depend on the data.
-std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
+// Reads the value of `fields`. Throws ConfigError for mistakes that do not depend on the data. `lists`: a column may be
+// a list of values, so the shape of a field of one column is settled later.
+std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite, bool lists = false);
+
+// The columns of a field. Throws as select_fields() does.
+std::vector<uint32_t> columns_of(const FieldRequest& request, const CsvDialect& dialect);
 
 // Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack. If
 // there is no record (dialect.columns == 0), header names stay unresolved, at column 0: nothing will be read.

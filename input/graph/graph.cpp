@@ -134,6 +134,7 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
                                  .files = args.files,
                                  .source_index = static_cast<uint32_t>(graph.sources.size()),
                                  .names = before != nullptr ? before->names : nullptr,
+                                 .source = before != nullptr ? before->source : nullptr,
                                  .sources = graph.sources,
                                  .streams = streams,
                                  .host = &graph.host});

@@ -11,6 +11,7 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/number_parser.h"
 #include "millrace/input/ops/shared/fields.h"
+#include "millrace/input/source.h"
 
 namespace millrace {
 
@@ -61,17 +62,17 @@ class Filter final : public Transform {
     name_ = args.name;
     field_ = single_field(args.inputs[0].rows, options_.field);
     text_ = args.inputs[0].rows.fields[field_].text;
+    dtype_ = args.inputs[0].rows.fields[field_].dtype;
     if (!options_.value.is_scalar()) {
       throw options_.value.error(cat("expected a value to compare with, got ", options_.value.describe()));
     }
-    if (text_) return args.inputs[0];
-    const std::string& text = options_.value.as_string();
-    // nan and inf may be written as in the data; all other numbers are written as in YAML.
-    const bool word = !options_.value.quoted() && text.find_first_of("0123456789") == text.npos;
-    if (!word || parse_number(text, value_) != NumberStatus::ok) value_ = options_.value.as_double();
-    int64_t whole = 0;
-    if (parse_number(text, whole) == NumberStatus::ok) whole_ = whole;
-    dtype_ = args.inputs[0].rows.fields[field_].dtype;
+    if (!text_) read_number();
+    // Rows that stay although they are bad may be in any row group.
+    if (args.source != nullptr && !args.bad_rows_stay) {
+      args.source->leave_out_others({options_.field, name_, [this](const Varying& least, const Varying& greatest) {
+                                       return may_keep(least, greatest);
+                                     }});
+    }
     return args.inputs[0];
   }
 
@@ -90,36 +91,72 @@ class Filter final : public Transform {
   void apply(Chunk& chunk) const override {
     const RowBlock& rows = chunk.rows;
     if (text_) {
-      return keep_if(chunk, this, name_, [&](int64_t row) {
-        return holds<std::string_view>(options_.op, rows.varying(field_, row).text(0), options_.value.as_string());
-      });
+      return keep_if(chunk, this, name_,
+                     [&](int64_t row) { return keeps(rows.varying(field_, row).text(0), options_.op); });
     }
     with_number_type(rows.spec().fields[field_].dtype, [&](auto type) {
-      keep_if(chunk, this, name_, [&](int64_t row) { return keeps(*rows.row<decltype(type)>(field_, row)); });
+      keep_if(chunk, this, name_,
+              [&](int64_t row) { return keeps(*rows.row<decltype(type)>(field_, row), options_.op); });
     });
   }
 
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector{options_.field}; }
 
  private:
+  void read_number() {
+    const std::string& text = options_.value.as_string();
+    // nan and inf may be written as in the data; all other numbers are written as in YAML.
+    const bool word = !options_.value.quoted() && text.find_first_of("0123456789") == text.npos;
+    if (!word || parse_number(text, value_) != NumberStatus::ok) value_ = options_.value.as_double();
+    int64_t whole = 0;
+    if (parse_number(text, whole) == NumberStatus::ok) whole_ = whole;
+  }
+
+  // Whether a value from `least` to `greatest` may be kept. NaN may lie anywhere.
+  template <class T>
+  bool may_keep(T least, T greatest) const {
+    switch (options_.op) {
+      case Comparison::equal:
+        return keeps(least, Comparison::less_or_equal) && keeps(greatest, Comparison::greater_or_equal);
+      case Comparison::unequal: return std::is_floating_point_v<T> || least != greatest || keeps(least, options_.op);
+      case Comparison::less:
+      case Comparison::less_or_equal: return keeps(least, options_.op);
+      case Comparison::greater:
+      case Comparison::greater_or_equal: return keeps(greatest, options_.op);
+    }
+    return true;
+  }
+  bool may_keep(const Varying& least, const Varying& greatest) const {
+    if (text_) return may_keep(least.text(0), greatest.text(0));
+    bool out = true;
+    with_number_type(dtype_, [&](auto type) {
+      using T = decltype(type);
+      out = may_keep<T>(least.numbers<T>()[0], greatest.numbers<T>()[0]);
+    });
+    return out;
+  }
+
+  bool keeps(std::string_view text, Comparison op) const {
+    return holds<std::string_view>(op, text, options_.value.as_string());
+  }
   // Compares as if the option's value had been read as the field's type; integers are compared exactly.
   template <class T>
-  bool keeps(T value) const {
-    if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(value_));
+  bool keeps(T value, Comparison op) const {
+    if constexpr (std::is_same_v<T, float>) return holds(op, value, static_cast<float>(value_));
     if constexpr (std::is_same_v<T, int64_t>) {
-      if (whole_) return holds(options_.op, value, *whole_);
+      if (whole_) return holds(op, value, *whole_);
       // The value is beyond every integer, so all lie on one side of it.
-      if (value_ >= 0x1p63) return holds(options_.op, 0, 1);
-      if (value_ < -0x1p63) return holds(options_.op, 1, 0);
+      if (value_ >= 0x1p63) return holds(op, 0, 1);
+      if (value_ < -0x1p63) return holds(op, 1, 0);
       const double floor = std::floor(value_);
       if (!std::isnan(value_)) {
         const auto whole = static_cast<int64_t>(floor);
         // The value lies between two integers, so the integer below it is less.
-        if (value == whole && floor != value_) return holds(options_.op, 0, 1);
-        return holds(options_.op, value, whole);
+        if (value == whole && floor != value_) return holds(op, 0, 1);
+        return holds(op, value, whole);
       }
     }
-    return holds(options_.op, static_cast<double>(value), value_);
+    return holds(op, static_cast<double>(value), value_);
   }
 
   const Options options_;

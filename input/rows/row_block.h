@@ -66,6 +66,8 @@ class Varying {
     const auto* begin = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), begin, begin + sizeof value);
   }
+  // Adds numbers of the field's type, as they lie in memory.
+  void add_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
   size_t texts() const { return ends_.size(); }
   std::string_view text(size_t index) const {
     const size_t begin = index == 0 ? 0 : ends_[index - 1];

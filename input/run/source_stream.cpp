@@ -16,7 +16,12 @@ namespace {
 std::vector<ChainLink> with_producer(RowSource& source, const std::string& name, const Port& port,
                                      std::vector<ChainLink> links) {
   const Transform* const producer = attributed(source, [&] { return &source.producer(); });
-  links.insert(links.begin(), {.transform = producer, .name = name, .output = port, .place = source.origin().place});
+  Transform* const reporter = attributed(source, [&] { return source.reporter(); });
+  links.insert(links.begin(), {.transform = producer,
+                               .name = name,
+                               .output = port,
+                               .reporter = reporter,
+                               .place = source.origin().place});
   links.front().ask();
   return links;
 }
