@@ -192,6 +192,7 @@ void ColumnReader::read_lists(size_t count, RowBlock& rows, int64_t row, ReaderS
     const Page& page = *spot_.page;
     if (spot_.cursor.entries == page.entries()) {
       // The last row may go on in the next page.
+      spot_.cursor.row = row_ + begun;
       ColumnPages::Spot next = pages_->after(spot_, scratch);
       finish();
       spot_ = std::move(next);

@@ -40,6 +40,7 @@ std::string described(const ParquetColumn& column, const FileEntry& entry) {
 void ParquetFiles::add(const std::shared_ptr<const FileEntry>& entry, const File& file) {
   try {
     const ParquetFooter footer(file, entry->size);
+    if (footer.columns().empty()) throw DataError("the Parquet file has no columns");
     ParquetTable table{.file = entry, .rows = footer.rows(), .data_end = footer.data_end()};
     const bool first = fields_.empty();
     std::vector<SelectedField> fields;

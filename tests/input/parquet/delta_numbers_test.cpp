@@ -75,11 +75,11 @@ TEST(DeltaNumbers, RefusesWhatIsNotThere) {
       delta.read(got.data(), count);
     });
   };
-  const std::string all = delta_of(numbers(100, 30));
-  EXPECT_EQ(error(all, 100), "no error");
-  EXPECT_NE(error(all, 101).find("fewer values"), std::string::npos);
+  const std::string all = delta_of(numbers(97, 30));
+  EXPECT_EQ(error(all, 97), "no error");
+  EXPECT_NE(error(all, 98).find("fewer values"), std::string::npos);
   for (size_t size = 0; size < all.size(); ++size) {
-    EXPECT_NE(error(all.substr(0, size), 100).find("ends too early"), std::string::npos) << size;
+    EXPECT_NE(error(all.substr(0, size), 97).find("ends too early"), std::string::npos) << size;
   }
   const auto head = [](uint64_t block, uint64_t parts) {
     return varint(block) + varint(parts) + varint(2) + zigzag(0);

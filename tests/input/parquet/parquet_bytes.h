@@ -98,7 +98,7 @@ inline std::string delta_of(const std::vector<int64_t>& numbers) {
       uint64_t all = 0;
       for (size_t i = 0; i < 32 && 32 * part + i < steps.size(); ++i) all |= some[i] = steps[32 * part + i] - least;
       widths += static_cast<char>(std::bit_width(all));
-      if (32 * part < steps.size()) parts += packed_bits(some, std::bit_width(all));
+      if (32 * part < steps.size()) parts += packed_bits(some, static_cast<int>(std::bit_width(all)));
     }
     out += zigzag(static_cast<int64_t>(least)) + widths + parts;
   }
@@ -115,7 +115,7 @@ inline std::string plain_texts(const std::vector<std::string>& texts) {
 struct PageParts {
   int64_t entries = 0;
   int encoding = 0;
-  std::string body;
+  std::string body = {};
   std::optional<size_t> bytes = {};  // decompressed; absent: not compressed
   std::optional<uint32_t> crc = {};
 };
@@ -179,7 +179,7 @@ enum : int { kBoolean, kInt32, kInt64, kInt96, kFloat, kDouble, kBytes, kFixed }
 struct ChunkParts {
   int type = kFloat;
   int64_t values = 0;
-  std::string pages;
+  std::string pages = {};
   int codec = 0;
   bool dictionary = false;  // the pages begin with one
   std::optional<Thrift> statistics = {};
@@ -187,12 +187,12 @@ struct ChunkParts {
 };
 struct GroupParts {
   int64_t rows = 0;
-  std::vector<ChunkParts> chunks;
+  std::vector<ChunkParts> chunks = {};
 };
 struct FileParts {
   std::vector<SchemaPart> schema;  // without the root
   int columns = 0;                 // of the root; 0: as many as there are elements
-  std::vector<GroupParts> groups;
+  std::vector<GroupParts> groups = {};
   std::optional<int64_t> rows = {};
 
   std::string bytes() const {
