@@ -105,7 +105,7 @@ class ParquetReader final : public FileSource {
     for (int64_t row = 0; row < count; ++row) chunk.rows.id(row) = id_of(unit, unit.begin + static_cast<uint64_t>(row));
     auto& scratch = chunk.work().get<TableScratch>(this);
     const std::exception_ptr failure = read_rows(chunk, scratch);
-    refuse(chunk, scratch.faults.take());
+    refuse(chunk, scratch);
     if (failure) chunk.fail(failure, place_of(*unit.file, unit.begin + static_cast<uint64_t>(chunk.rows.size())));
   }
 
@@ -216,14 +216,12 @@ class ParquetReader final : public FileSource {
   }
 
   // Rows with a wrong value are left out, stay with a reason, or are errors.
-  void refuse(Chunk& chunk, std::vector<RowFault> faults) const {
+  void refuse(Chunk& chunk, TableScratch& scratch) const {
     RowBlock& rows = chunk.rows;
-    std::vector<std::string> reasons;
     for (int64_t row = 0; error_field_ && row < rows.size(); ++row) set_text(rows, *error_field_, row, {});
-    if (faults.empty()) return;
-    auto& keep = chunk.work().get<std::vector<uint8_t>>(this);
-    keep.assign(static_cast<size_t>(rows.size()), 1);
-    for (RowFault& fault : faults) {
+    if (scratch.faults.empty()) return;
+    scratch.keep.assign(static_cast<size_t>(rows.size()), 1);
+    for (RowFault& fault : scratch.faults.take()) {
       DataError error = error_of(fault);
       Place where = place(rows.id(fault.row));
       if (error_field_) {
@@ -232,7 +230,7 @@ class ParquetReader final : public FileSource {
         rows.resize(fault.row);
         return chunk.fail(std::make_exception_ptr(std::move(error)), std::move(where));
       } else {
-        keep[static_cast<size_t>(fault.row)] = 0;
+        scratch.keep[static_cast<size_t>(fault.row)] = 0;
         Note note = decoder_.bad_row(fault.row, error.message());
         note.place = std::move(where);
         note.field = fault.column->field().spec.name;
@@ -240,7 +238,7 @@ class ParquetReader final : public FileSource {
         chunk.add(std::move(note));
       }
     }
-    if (!error_field_) chunk.keep_rows(keep, {});
+    if (!error_field_) chunk.keep_rows(scratch.keep, {});
   }
 
   static constexpr uint64_t kMostRows = 65536, kLeastVarying = 32, kMostOfChunk = uint64_t{1} << 31;

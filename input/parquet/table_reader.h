@@ -34,6 +34,7 @@ struct TableScratch : ReaderScratch {
 
   alignas(64) std::array<std::byte, kTileRows * kTileBytes> tile;
   std::vector<ColumnReader> readers;
+  std::vector<uint8_t> keep;  // for who leaves rows out
 };
 
 class TableReader {

@@ -24,6 +24,7 @@
 #include "tests/input/hdf5/hdf5_bytes.h"
 #include "tests/input/lmdb/lmdb_bytes.h"
 #include "tests/input/op_testing.h"
+#include "tests/input/parquet/parquet_bytes.h"
 #include "tests/input/pictures/pictures.h"
 #include "tests/input/tfrecord/tfrecords.h"
 #include "tests/support/temp_folder.h"
@@ -51,6 +52,8 @@ class FormatRows {
   bool bytes() const { return bytes_; }
   std::string type() const { return bytes_ ? "uint8" : "float32"; }
   int32_t label(int row) const { return label_[static_cast<size_t>(row)]; }
+  // Value i of all images.
+  float image(int i) const { return image_[static_cast<size_t>(i)]; }
   std::vector<uint8_t> pixels(int begin, int end) const {
     std::vector<uint8_t> out;
     for (int i = 4 * begin; i < 4 * end; ++i) out.push_back(static_cast<uint8_t>(image_[static_cast<size_t>(i)]));
@@ -167,6 +170,8 @@ class FormatTable {
       return std::pair(gzip_of(image), gzip_of(label));
     });
 #endif
+    add_parquet("parquet", false);
+    add_parquet("parquet-lists", true);
     if (rows_.bytes()) add_pictures();
     add_lmdb();
     add_hdf5();
@@ -266,6 +271,80 @@ class FormatTable {
       std::tie(format.files[cat(name, '/', x)], format.files[cat(name, '/', y)]) = arrays(part.begin, part.end);
     }
     add_places(format, cat('x', ending), 1);
+  }
+
+  // Row groups of 8 rows, pages of 3 values. The image is a column for each value, or a column of lists.
+  void add_parquet(const std::string& name, bool lists) {
+    if (!has_op("parquet_reader")) return;
+    add_queued(
+        name, ".parquet", 1,
+        cat("- parquet_reader: {name: #rows, chunk_bytes: 640, fields: {image: {columns: ", lists ? "v" : "0-3",
+            ", type: ", rows_.type(), ", reshape: [1, 2, 2]}, label: {columns: label, type: int32}}}\n"),
+        [&](int begin, int end) { return lists ? parquet_of_lists(begin, end) : parquet_of_columns(begin, end); });
+    Format& format = formats.back();
+    format.places.clear();
+    for (const Part& part : kParts) {
+      for (int row = 0; row < part.end - part.begin; ++row) {
+        format.places.push_back(
+            cat(name, '/', part.name, ".parquet:", row / kGroupRows + 1, '/', row % kGroupRows + 1));
+      }
+    }
+  }
+
+  static constexpr int kGroupRows = 8;
+
+  // Calls group(begin, end) for the rows of each row group.
+  template <class Group>
+  static void for_groups(int begin, int end, const Group& group) {
+    for (int at = begin; at < end; at += kGroupRows) group(at, std::min(at + kGroupRows, end));
+  }
+
+  std::string parquet_of_columns(int begin, int end) const {
+    FileParts file;
+    for (int i = 0; i < 4; ++i) file.schema.push_back({.name = cat("c", i), .type = kFloat});
+    file.schema.push_back({.name = "label", .type = kInt32});
+    for_groups(begin, end, [&](int first, int last) {
+      GroupParts& group = file.groups.emplace_back(GroupParts{.rows = last - first});
+      for (int i = 0; i < 4; ++i) group.chunks.push_back(plain_chunk(kFloat, values(i, 4, first, last), 3));
+      group.chunks.push_back(label_chunk(first, last));
+    });
+    return file.bytes();
+  }
+  std::string parquet_of_lists(int begin, int end) const {
+    FileParts file{.schema = {{.name = "label", .type = kInt32}, {.name = "v", .type = kFloat, .repetition = 2}}};
+    for_groups(begin, end, [&](int first, int last) {
+      ChunkParts lists{.type = kFloat, .values = 4 * (last - first)};
+      // A page ends within a list.
+      const std::vector<float> all = values(0, 1, 4 * first, 4 * last);
+      for (size_t at = 0; at < all.size(); at += 6) {
+        const size_t some = std::min<size_t>(6, all.size() - at);
+        std::vector<uint64_t> repetition;
+        for (size_t i = at; i < at + some; ++i) repetition.push_back(i % 4 == 0 ? 0 : 1);
+        const auto from = all.begin() + static_cast<ptrdiff_t>(at);
+        lists.pages +=
+            data_page({.entries = static_cast<int64_t>(some),
+                       .body = sized(packed_run(repetition, 1)) + sized(repeated_run(some, 1, 1)) +
+                               bytes_of_numbers(std::vector<float>(from, from + static_cast<ptrdiff_t>(some)))});
+      }
+      file.groups.push_back({.rows = last - first, .chunks = {label_chunk(first, last), lists}});
+    });
+    return file.bytes();
+  }
+  // Every `step`-th value of the images, from `first` on, for [begin, end).
+  std::vector<float> values(int first, int step, int begin, int end) const {
+    std::vector<float> out;
+    for (int i = begin; i < end; ++i) out.push_back(rows_.image(step * i + first));
+    return out;
+  }
+  ChunkParts label_chunk(int begin, int end) const {
+    std::vector<int32_t> labels;
+    for (int row = begin; row < end; ++row) labels.push_back(rows_.label(row));
+    return plain_chunk(kInt32, labels);
+  }
+
+  static bool has_op(std::string_view name) {
+    const auto ops = builtin_ops();
+    return std::ranges::any_of(ops.entries(), [&](const auto& op) { return op.first == name; });
   }
 
   void add_pictures() {
