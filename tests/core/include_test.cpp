@@ -29,8 +29,8 @@ const std::map<std::string, std::vector<std::string>> kBelow = {{"core", {}},
 // Their rooms: a file may include those of its own room and of those before it. "" is what lies beside the rooms.
 const std::map<std::string, std::vector<std::string>> kRooms = {
     {"input",
-     {"files", "rows", "compressed", "", "sources", "csv", "arrays", "lmdb", "hdf5", "pictures", "tfrecord", "run",
-      "graph", "ops"}},
+     {"files", "rows", "compressed", "", "sources", "csv", "arrays", "lmdb", "hdf5", "parquet", "pictures", "tfrecord",
+      "run", "graph", "ops"}},
     {"trainer", {"files", "step", "delivery", "config", "input", "predict", "checkpoint", ""}},
     {"cli",
      {"text", "process", "generate", "init", "reference", "arguments", "help", "rows", "compare", "speed", "report",
@@ -64,6 +64,7 @@ const Library kLibraries[] = {
     {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_header.cpp"}}},
     {"xxHash", {"<xxhash", "<xxh3"}, {{"trainer/files/", "checksum.cpp"}}},
     {"zlib, libdeflate, zstd", {"<zlib", "<libdeflate", "<zstd"}, {{"input/compressed/", ".cpp"}}},
+    {"snappy, lz4", {"<snappy", "<lz4"}, {{"input/parquet/", ".cpp"}}},
     {"libjpeg, libpng", {"<jpeg", "<png"}, {{"input/pictures/", ".cpp"}}},
     {"fmt", {"<fmt/"}, {{"cli/", ""}}},
 };

@@ -26,7 +26,7 @@ TEST(Version, DescribesTheBuild) {
 
 TEST(Version, EveryLibraryOfFormatsIsLinkedOrLeftOut) {
   const BuildDescription build = describe_build();
-  for (const char* library : {"zlib", "libdeflate", "zstd", "jpeg", "png"}) {
+  for (const char* library : {"zlib", "libdeflate", "zstd", "snappy", "lz4", "jpeg", "png"}) {
     EXPECT_EQ(std::ranges::count(build.libraries, library) + std::ranges::count(build.left_out, library), 1) << library;
   }
 #ifdef MILLRACE_HAS_ZLIB

@@ -128,7 +128,8 @@ def cuda(scratch, prefix, source):
 def hidden_files():
     """Of the packages for development that a build of Millrace itself needs, and a program with Millrace must not."""
     packages = ['libtbb-dev', 'libdnnl-dev', 'libyaml-cpp-dev', 'nlohmann-json3-dev', 'libfast-float-dev', 'libfmt-dev',
-                'libxxhash-dev', 'zlib1g-dev', 'libdeflate-dev', 'libzstd-dev', 'libjpeg62-turbo-dev', 'libpng-dev']
+                'libxxhash-dev', 'zlib1g-dev', 'libdeflate-dev', 'libzstd-dev', 'libsnappy-dev', 'liblz4-dev',
+                'libjpeg62-turbo-dev', 'libpng-dev']
     files = []
     for package in packages:
         listed = subprocess.run(['dpkg', '-L', package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -184,7 +185,7 @@ def headers(scratch, prefix):
     everything = [file for file in files if file.suffix == '.h']
     waiting = [header for header in everything if not str(header).startswith('millrace/core/cuda/')]
     failed = []
-    heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|fmt|xxhash|omp|zlib|libdeflate|zstd|jpeglib|png)')
+    heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|fmt|xxhash|omp|zlib|libdeflate|zstd|snappy|lz4|jpeglib|png)')
     for header in everything:
         assert not heavy.search((include / header).read_text()), f'{header} needs a library that its user need not have'
     running = []
