@@ -47,7 +47,7 @@ constexpr std::string_view kFromArff = "remove its head: grep -v '^[@%]' FILE > 
 
 constexpr Signature kSignatures[] = {
     {"PAR1\x15", "is in the Parquet format",
-     "write it as CSV first: pandas.read_parquet(FILE).to_csv(\"data.csv\", index=False)"},
+     "read it by the op parquet_reader: {fields: {features: {columns: [..]}, label: {columns: ..}}}"},
     {"ARROW1\0\0"sv, "is in the Arrow format (Feather)",
      "write it as CSV first: pandas.read_feather(FILE).to_csv(\"data.csv\", index=False)"},
     {"Obj\x01", "is in the Avro format", "write it as CSV first"},

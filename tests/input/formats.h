@@ -275,7 +275,6 @@ class FormatTable {
 
   // Row groups of 8 rows, pages of 3 values. The image is a column for each value, or a column of lists.
   void add_parquet(const std::string& name, bool lists) {
-    if (!has_op("parquet_reader")) return;
     add_queued(
         name, ".parquet", 1,
         cat("- parquet_reader: {name: #rows, chunk_bytes: 640, fields: {image: {columns: ", lists ? "v" : "0-3",
@@ -289,6 +288,7 @@ class FormatTable {
             cat(name, '/', part.name, ".parquet:", row / kGroupRows + 1, '/', row % kGroupRows + 1));
       }
     }
+    if (!can_read(format)) formats.pop_back();
   }
 
   static constexpr int kGroupRows = 8;
@@ -340,11 +340,6 @@ class FormatTable {
     std::vector<int32_t> labels;
     for (int row = begin; row < end; ++row) labels.push_back(rows_.label(row));
     return plain_chunk(kInt32, labels);
-  }
-
-  static bool has_op(std::string_view name) {
-    const auto ops = builtin_ops();
-    return std::ranges::any_of(ops.entries(), [&](const auto& op) { return op.first == name; });
   }
 
   void add_pictures() {

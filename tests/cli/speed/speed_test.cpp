@@ -93,7 +93,7 @@ TEST(Speed, MeasuresFilesOfEverySort) {
   const testing_support::FormatTable table(testing_support::FormatRows(true));
   for (const testing_support::Format& format : table.formats) {
     // Others differ from these in what a task does with a chunk.
-    static const std::set<std::string> kTried = {"members", "npz", "records", "pictures", "lmdb"};
+    static const std::set<std::string> kTried = {"members", "npz", "records", "pictures", "lmdb", "parquet"};
     if (!kTried.contains(format.name)) continue;
     format.put(folder);
     const Spec config = parse_yaml(testing_support::training_on(format, folder.path() + '/'), "test.yaml");

@@ -61,8 +61,8 @@ TEST(ForeignFile, WhatHoldsDataIsReadByItsOpOrWrittenAsCsv) {
       "LABELS}}");
   EXPECT_TRUE(hint("\0\0\x08\x01\0"sv).starts_with("the file is in the IDX format"));
   EXPECT_EQ(hint("PAR1\x15\x04"),
-            "the file is in the Parquet format: write it as CSV first: pandas.read_parquet(FILE).to_csv(\"data.csv\", "
-            "index=False)");
+            "the file is in the Parquet format: read it by the op parquet_reader: {fields: {features: {columns: [..]}, "
+            "label: {columns: ..}}}");
   EXPECT_EQ(hint("\x93NUMPY\x01"),
             "the file is a NumPy array: read it by the op npy_reader: {fields: {features: FILE}}");
   EXPECT_EQ(hint("\x89HDF\r\n\x1a\n"),

@@ -70,7 +70,7 @@ TEST_F(BitRunsTest, ReadsAndSkipsInPiecesOfAnySize) {
   for (const int width : {0, 1, 3, 8, 11, 17, 32}) {
     add(width);
     const Bytes bytes(text_);
-    for (const size_t piece : {1, 7, 64, 5000}) {
+    for (const size_t piece : {1u, 7u, 64u, 5000u}) {
       BitRuns runs(bytes.span(), width);
       std::vector<uint32_t> got(numbers_.size());
       for (size_t at = 0; at < got.size(); at += piece) {

@@ -60,7 +60,7 @@ class ColumnPagesTest : public ::testing::Test {
 TEST_F(ColumnPagesTest, FindsEveryRowInAnyOrder) {
   const std::string other = page_of(1, {.body = "an index"}, 6, {});
   const auto pages = TestPages{other + pages_of({3, 0, 1, 5}) + other, 9}.open(column_);
-  for (const uint64_t row : {8, 0, 3, 2, 4, 4, 7, 1, 5, 6}) {
+  for (const uint64_t row : {8u, 0u, 3u, 2u, 4u, 4u, 7u, 1u, 5u, 6u}) {
     ColumnPages::Spot spot = pages->at(row, *scratch_);
     EXPECT_EQ(value(spot), static_cast<int32_t>(row));
     EXPECT_EQ(spot.end, row < 3 ? 3u : row < 4 ? 4u : 9u);
@@ -119,7 +119,7 @@ TEST_F(ColumnPagesTest, CountsTheRowsOfListsByTheirLevels) {
   const std::string bytes = page({0, 1, 0}, {0, 1, 2}) + page({1, 1}, {3, 4}) + page({1, 0, 0}, {5, 6, 7});
   const auto pages = TestPages{bytes, 8}.open(column);
   const int32_t first[] = {0, 2, 6, 7};
-  for (const uint64_t row : {3, 0, 1, 2}) {
+  for (const uint64_t row : {3u, 0u, 1u, 2u}) {
     ColumnPages::Spot spot = pages->at(row, *scratch_);
     EXPECT_EQ(value(spot), first[row]);
   }

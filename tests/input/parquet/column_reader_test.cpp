@@ -65,8 +65,8 @@ class ColumnReaderTest : public ::testing::Test {
   template <class Read>
   void expect_all(const std::vector<std::string>& all, const Read& read) {
     for (size_t begin = 0; begin < all.size(); ++begin) {
-      for (const size_t end : {begin + 1, all.size()}) {
-        for (const size_t piece : {1, 2, 1000}) {
+      for (const size_t end : {begin + 1u, all.size()}) {
+        for (const size_t piece : {1u, 2u, 1000u}) {
           const std::vector<std::string> expected(all.begin() + static_cast<ptrdiff_t>(begin),
                                                   all.begin() + static_cast<ptrdiff_t>(end));
           EXPECT_EQ(read(begin, end, piece), expected) << begin << ' ' << end << ' ' << piece;

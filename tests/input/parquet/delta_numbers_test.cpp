@@ -32,10 +32,10 @@ std::vector<int64_t> numbers(size_t count, int bits) {
 
 TEST(DeltaNumbers, ReadsAndSkipsInPiecesOfAnySize) {
   for (const int bits : {1, 7, 20, 31, 32, 33, 60, 64}) {
-    for (const size_t count : {0, 1, 2, 33, 129, 300}) {
+    for (const size_t count : {0u, 1u, 2u, 33u, 129u, 300u}) {
       const std::vector<int64_t> all = numbers(count, bits);
       const std::string text = delta_of(all), with_rest = text + "rest" + std::string(kPageSlack, 'x');
-      for (const size_t piece : {1, 5, 128, 1000}) {
+      for (const size_t piece : {1u, 5u, 128u, 1000u}) {
         DeltaNumbers delta(span_of(with_rest, text.size() + 4));
         std::vector<int64_t> got(count);
         for (size_t at = 0; at < count; at += piece) {

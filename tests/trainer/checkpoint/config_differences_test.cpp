@@ -356,6 +356,10 @@ TEST_F(EveryOption, IsComparedOrSaysThatItNeedNotBe) {
     add("decode_image.bad_rows_file", Decides::nothing);
     add("image_folder.epochs", Decides::length);
   }
+  if (catalog_.ops.entries().contains("parquet_reader")) {
+    add("parquet_reader.bad_rows_file", Decides::nothing);
+    add("parquet_reader.chunk_bytes", Decides::nothing);
+  }
   if (catalog_.ops.entries().contains("tfrecord_reader")) {
     for (const char* path :
          {"decode_example.bad_rows_file", "tfrecord_reader.chunk_bytes", "tfrecord_reader.max_record_bytes"}) {
