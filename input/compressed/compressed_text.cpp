@@ -18,6 +18,8 @@ constexpr uint64_t kGzipMemory = 131072, kZstdMemory = 524288;
 constexpr uint64_t kSmallFile = 262144;
 // Text in a BGZF block.
 constexpr uint64_t kMostInBlock = 65536;
+// A block without text: two bytes of deflate, and the trailer.
+constexpr uint64_t kEmptyBlock = kBgzfHeader + 2 + 8;
 
 // Up to the end that the file had when it was matched.
 size_t read_up_to(const CompressedBytes& bytes, const File& raw, uint64_t at, char* to, size_t wanted) {
@@ -108,6 +110,13 @@ CompressedText::CompressedText(CompressedBytes bytes, Compression how, TextResou
   }
 }
 
+bool CompressedText::lacks_end(const File& raw) const {
+  if (!blocks_) return false;
+  char start[kBgzfHeader];
+  const uint64_t at = bytes_.end - std::min(bytes_.end, kEmptyBlock);
+  return bgzf_block_bytes({start, read_up_to(bytes_, raw, at, start, sizeof start)}) != kEmptyBlock;
+}
+
 uint64_t CompressedText::size() const {
   const MutexLock lock(mutex_);
   return size_;
@@ -173,7 +182,6 @@ std::optional<CompressedText::Piece> CompressedText::block_at(uint64_t at, const
   if (block == 0 || read_up_to(bytes_, raw, at + block - kTextBytes, bytes, kTextBytes) < kTextBytes) return {};
   const uint64_t text = little_endian({bytes, kTextBytes});
   // Nobody reads a block that says it has no text, so it must be too short to have any.
-  constexpr uint64_t kEmptyBlock = kBgzfHeader + 2 + 8;
   if (text == 0 && block != kEmptyBlock) return {};
   return text <= kMostInBlock ? std::optional(Piece{block, text}) : std::nullopt;
 }

@@ -94,6 +94,9 @@ class MILLRACE_EXPORT CompressedText {
   TextResources& shared() const { return shared_; }
   // Whether it is BGZF, whose blocks tell where the next one begins.
   bool has_blocks() const { return blocks_; }
+  // Whether it is BGZF that does not end with the empty block that bgzip puts there: a file that was cut between two
+  // blocks shows it by nothing else.
+  bool lacks_end(const File& raw) const;
   // If units have about `unit_bytes` bytes.
   TextBounds bounds(uint64_t unit_bytes) const;
   // Of a file that nobody looked at yet.

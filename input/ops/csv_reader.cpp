@@ -11,7 +11,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/compressed/compression.h"
+#include "millrace/input/compressed/compressed_files.h"
 #include "millrace/input/csv/file_text.h"
 #include "millrace/input/files/foreign_file.h"
 
@@ -119,6 +119,12 @@ struct CsvReaderOptions {
   }
 };
 
+void note_missing_end(Chunk& chunk) {
+  chunk.add({.kind = Note::Kind::print,
+             .text = cat("warning: ", chunk.unit.file->path,
+                         ": the file ends without the mark of bgzip, an empty block; it may be cut off")});
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += name + ',';
@@ -156,6 +162,7 @@ class CsvReader final : public FileSource {
     std::shared_ptr<const File> file = open_text(chunk, [&] { return open_unit(unit); });
     if (!file) return;
     auto& text = static_cast<FileText&>(*chunk.text);
+    if (unit.begin == 0 && unit.pass == 0 && lacks_end(*unit.file)) note_missing_end(chunk);
     const bool inflated = is_compressed(*unit.file);
     if (!inflated) text.reserve(range_bytes());
     text.start(std::move(file), unit, inflated);
@@ -177,6 +184,11 @@ class CsvReader final : public FileSource {
   }
 
  private:
+  bool lacks_end(const FileEntry& file) const {
+    const CompressedText* const text = compressed() != nullptr ? compressed()->known_text(file) : nullptr;
+    return text != nullptr && text->lacks_end(*compressed()->raw(file));
+  }
+
   // Throws DataError for bytes at the start of a file that no CSV text begins with.
   void check_is_text(std::string_view start, const FileEntry& file) const {
     const auto foreign = foreign_file(start);

@@ -79,6 +79,18 @@ TEST_F(CompressedTextTest, BlocksThatTellTheirLengthAreRanges) {
   EXPECT_LT(raw_->bytes_read(), 1000u) << "only headers are read";
 }
 
+TEST_F(CompressedTextTest, KnowsBlocksThatLackTheirEnd) {
+  const std::string text = numbers_text(1000), whole = bgzf_of(text, 300), cut = bgzf_of(text, 300, false);
+  EXPECT_FALSE(use(whole).lacks_end(*raw_));
+  EXPECT_FALSE(use(bgzf_of("")).lacks_end(*raw_)) << "no more than the end";
+  EXPECT_TRUE(use(cut).lacks_end(*raw_));
+  EXPECT_TRUE(use(bgzf_of("1", 300, false)).lacks_end(*raw_));
+  EXPECT_TRUE(use(whole.substr(0, whole.size() - 1)).lacks_end(*raw_));
+  for (const std::string& other : {gzip_of(text), gzip_of(""), zstd_of(text)}) {
+    EXPECT_FALSE(use(other).lacks_end(*raw_)) << "it has no such end";
+  }
+}
+
 TEST_F(CompressedTextTest, WhatComesAfterBlocksIsNone) {
   const std::string blocks = bgzf_of("1,2\n", 300, false);
   for (const std::string& more : {gzip_of("3,4\n"), std::string("garbage"), blocks.substr(0, blocks.size() - 1)}) {

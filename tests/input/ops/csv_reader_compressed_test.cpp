@@ -229,6 +229,24 @@ TEST_F(CompressedCsv, ADamagedFileIsAnErrorOrHasRows) {
   }
 }
 
+// A cut between two blocks shows nowhere else.
+TEST_F(CompressedCsv, BlocksWithoutTheirEndAreAWarningOfTheFirstPass) {
+  const std::string text = hard_csv(100), whole = bgzf_of(text, 300);
+  files_.files = {{"a.csv", whole}, {"b.csv", bgzf_of(text, 300, false)}, {"c.csv", gzip_of(text)}, {"d.csv", text}};
+  for (const int threads : {1, 3}) {
+    Executor executor(threads);
+    std::vector<std::string> printed;
+    Pipeline pipeline(graph({.queue = "files: '*.csv', shuffle: false, epochs: 2"}).graph(),
+                      {.executor = &executor, .on_print = [&](std::string_view line) { printed.emplace_back(line); }});
+    RowBlock slot = pipeline.make_slot();
+    int64_t rows = 0;
+    while (pipeline.next(slot) > 0) rows += slot.size();
+    EXPECT_EQ(rows, 800);
+    EXPECT_EQ(printed,
+              (Lines{"warning: b.csv: the file ends without the mark of bgzip, an empty block; it may be cut off"}));
+  }
+}
+
 TEST_F(CompressedCsv, ABombIsARecordThatIsTooLong) {
   const std::string text = "x\n1\n" + std::string(40 << 20, '2');
   const Setup setup = {.reader = "header: true", .decode = "{x: {columns: x}}"};
