@@ -11,6 +11,7 @@
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/rows/class_counts.h"
 #include "millrace/cli/rows/field_values.h"
+#include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/layers/model/model.h"
@@ -26,15 +27,16 @@ constexpr CommandText kEvaluateText = {
     R"(  trainer evaluate --model FILE --data GLOB [DATA...] [OPTIONS]
   trainer evaluate --model FILE --held-out [OPTIONS])",
     R"(The data are read as in the training, by the configuration that the model file holds, but once and
-in order: no shuffling, every row, and a bad row is an error. --set changes that configuration:
-device, threads, the batch size by the op of the training (input.shuffle_batch.batch_size), the
-columns of the fields. With --held-out it reads only the rows that the op hold_out kept from the
-training, from the files of the training unless --data names others; bad rows are left out as in the
-training. If the label was normalised, loss and metrics are for the normalised label, as in the
-training; mae and rmse are given in the label's own unit, too, and mse in its square. If the loss
-weights the rows, loss and metrics are weighted, which the result says; take the weight away to
-count all rows alike: --set loss.mse.weight=null, with the loss of the training. A checkpoint is a
-model, too: the one of its last step, and with --best the one of its best validation.
+in order: no shuffling, every row. A bad row is an error, and so are data without rows. --set
+changes that configuration: device, threads, the batch size by the op of the training
+(input.shuffle_batch.batch_size), the columns of the fields. With --held-out it reads only the rows
+that the op hold_out kept from the training, from the files of the training unless --data names
+others; bad rows are left out as in the training. If the label was normalised, loss and metrics are
+for the normalised label, as in the training; mae and rmse are given in the label's own unit, too,
+and mse in its square. If the loss weights the rows, loss and metrics are weighted, which the
+result says; take the weight away to count all rows alike: --set loss.mse.weight=null, with the
+loss of the training. A checkpoint is a model, too: the one of its last step, and with --best the
+one of its best validation.
 
 EXAMPLES:
   trainer evaluate --model model.safetensors --data "test/*.csv"
@@ -99,10 +101,10 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
   }
   if (predictor.stopped()) return exit_code_of_signal(session.signals.received());
   if (predictor.rows() == 0) {
-    warn(arguments.held_out ? "no row of the data was held out" : "the data have no rows");
-  } else if (!counts) {
-    warn(cat("no row counts: ", loss.weight, " is 0 in all of them"));
+    throw DataError(arguments.held_out ? "no row of the data was held out" : "the data have no rows", {},
+                    "check what the files hold and what is left out");
   }
+  if (!counts) warn(cat("no row counts: ", loss.weight, " is 0 in all of them"));
   const EvaluationResult result{
       .rows = predictor.rows(),
       .files = predictor.input().files().read.size(),

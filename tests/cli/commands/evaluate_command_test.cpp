@@ -214,14 +214,21 @@ TEST_F(EvaluateCommandTest, SettingsThatAreNotHeededAreAnError) {
   }
 }
 
-TEST_F(EvaluateCommandTest, DataWithoutRowsAreAWarning) {
-  ASSERT_EQ(run({"small.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
+TEST_F(EvaluateCommandTest, DataWithoutRowsAreAnError) {
+  std::string config = millrace::testing::small_config();
+  config.insert(config.find("  - batch:"), "  - hold_out: {share: 0.1}\n");
+  folder_.write("held.yaml", config);
+  ASSERT_EQ(run({"held.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
   folder_.write("empty.csv", "");
-  const CommandResult result = run({"evaluate", "--model", "m.safetensors", "--data", "empty.csv"});
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, "warning: the data have no rows\n");
-  EXPECT_TRUE(result.out.ends_with("\nloss nan  accuracy nan\n")) << result.out;
-  EXPECT_EQ(run({"evaluate", "--model", "m.safetensors", "--data", "empty.csv", "-q"}).err, "");
+  const auto evaluate = [&](const std::string& option) {
+    return run({"evaluate", "--model", "m.safetensors", "--data", "empty.csv", option});
+  };
+  const std::string hint = "\nhint: check what the files hold and what is left out\n";
+  EXPECT_EQ(evaluate("--quiet").err, "error: the data have no rows" + hint);
+  EXPECT_EQ(evaluate("--held-out").err, "error: no row of the data was held out" + hint);
+  const CommandResult result = evaluate("--json");
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_EQ(nlohmann::json::parse(result.out)["event"], "error") << result.out;
 }
 
 // A signal in the middle of a validation that would take hours.
