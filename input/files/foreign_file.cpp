@@ -113,6 +113,12 @@ ForeignFile zipped(std::string_view start, bool from_pipe) {
   return {"is a zip archive", std::move(remedy), true};
 }
 
+// A tar archive begins with the name of its first file, and has a mark after zeros.
+bool is_tar(std::string_view start) {
+  constexpr size_t kMarkAt = 257;
+  return start.find('\0') < kMarkAt && start.find("ustar", kMarkAt) == kMarkAt;
+}
+
 // The IDX format begins with two zeros, the type of the values, the number of dimensions, and their sizes in four bytes
 // each.
 bool is_idx(std::string_view start) {
@@ -144,6 +150,7 @@ std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe) 
     if (start.starts_with(one.bytes)) return compressed(one, start, from_pipe);
   }
   if (start.starts_with("PK\x03\x04")) return zipped(start, from_pipe);
+  if (is_tar(start)) return ForeignFile{"is a tar archive", "unpack it first: tar xf FILE", true};
   for (const Signature& one : kSignatures) {
     if (start.starts_with(one.bytes)) {
       return ForeignFile{std::string(one.what), std::string(one.remedy), one.certain};

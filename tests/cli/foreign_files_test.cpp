@@ -37,7 +37,9 @@ class ForeignFilesTest : public ::testing::Test {
 };
 
 TEST_F(ForeignFilesTest, EveryCommandSaysWhatTheyAre) {
+  const std::string tar = "rows.csv" + std::string(249, '\0') + "ustar  \n1,2,3\n";
   const std::map<std::string, std::pair<std::string_view, std::string>> kinds = {
+      {"rows.tar", {tar, "the file is a tar archive: unpack it first: tar xf FILE"}},
       {"rows.csv.bz2", {"BZh91AY&SY\n1,2\n"sv, "the file is compressed by bzip2: decompress it first: bzcat"}},
       {"rows.csv.xz", {"\xfd\x37zXZ\0\n1\n"sv, "the file is compressed by xz: decompress it first: xzcat"}},
       {"images-idx3-ubyte",

@@ -54,6 +54,14 @@ TEST(ForeignFile, ArchivesAreToldByTheirFirstMember) {
   EXPECT_TRUE(hint("PK\x03\x04").starts_with("the file is a zip archive"));
 }
 
+TEST(ForeignFile, ATarArchiveHasAMarkAfterZeros) {
+  std::string tar = "data.csv" + std::string(249, '\0') + "ustar";
+  EXPECT_EQ(hint(tar), "the file is a tar archive: unpack it first: tar xf FILE");
+  EXPECT_TRUE(foreign_file(tar)->certain);
+  EXPECT_EQ(hint(tar.substr(0, 261)), "");
+  EXPECT_EQ(hint(std::string(257, 'a') + "ustar"), "") << "a text";
+}
+
 TEST(ForeignFile, WhatHoldsDataIsReadByItsOpOrWrittenAsCsv) {
   EXPECT_EQ(
       hint("\0\0\x08\x03\0\0\xea\x60\0\0\0\x1c"sv),

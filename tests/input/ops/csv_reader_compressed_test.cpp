@@ -335,6 +335,13 @@ TEST_F(CompressedCsv, CanBeLeftAsItIs) {
   }
 }
 
+TEST_F(CompressedCsv, AnArchiveIsToldByWhatIsInIt) {
+  const std::string tar = "rows.csv" + std::string(249, '\0') + "ustar  \nx,y\n1,2\n";
+  files_.files = {{"a.csv", gzip_of(tar)}};
+  EXPECT_EQ(testing_support::error_of([&] { graph({}).graph(); }),
+            "a.csv:1:1: this is not CSV text; the file is a tar archive: unpack it first: tar xf FILE");
+}
+
 TEST_F(CompressedCsv, TheShareIsOfTheFilesOnDisk) {
   const std::string text = hard_csv(3000);
   files_.files = {{"a.csv", text}, {"b.csv", text}};
