@@ -25,6 +25,16 @@ std::string too_far_hint(const GraphNode& node, const GraphNode& before, const s
                                       : cat("put ", node.name, " before ", batching->name);
 }
 
+// What to put before `node`, which gets less than it expects: what its kind says itself ("after image_folder"), or
+// kinds that lead there.
+std::string missing_hint(const GraphNode& node, PortType got, PortType expected, std::string_view where,
+                         const OpRegistry& registry) {
+  constexpr std::string_view kAfter = "after ";
+  const std::string_view leads = registry.entries().at(node.kind).leads;
+  return leads.starts_with(kAfter) ? cat("begin the list with ", leads.substr(kAfter.size()))
+                                   : kinds_hint(registry, got, expected, "put ", where);
+}
+
 void check_port(const GraphNode& node, PortType expected, const GraphNode& before, const std::vector<GraphNode>& nodes,
                 const OpRegistry& registry) {
   const PortType got = before.output.type;
@@ -32,7 +42,7 @@ void check_port(const GraphNode& node, PortType expected, const GraphNode& befor
   throw node.spec.error(
       cat(node.name, " expects ", to_string(expected), ", but ", before.name, " gives ", to_string(got)),
       got > expected ? too_far_hint(node, before, nodes)
-                     : kinds_hint(registry, got, expected, "put ", " between them"));
+                     : missing_hint(node, got, expected, " between them", registry));
 }
 
 size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::string& name) {
@@ -77,7 +87,7 @@ void find_inputs(std::vector<GraphNode>& nodes, const OpRegistry& registry) {
     if (node.from.empty() && wanted.size() == 1) {
       if (i == 0) {
         throw node.spec.error(cat(node.name, " expects ", to_string(wanted[0]), ", but no op stands before it"),
-                              kinds_hint(registry, PortType::none, wanted[0], "put ", " before it"));
+                              missing_hint(node, PortType::none, wanted[0], " before it", registry));
       }
       node.inputs.push_back(i - 1);
     }

@@ -56,6 +56,7 @@ struct DecodeImageOptions : BadRowOptions {
 class DecodeImage final : public DecodingTransform {
  public:
   using Options = DecodeImageOptions;
+  static constexpr std::string_view kLeads = "after image_folder";
   static constexpr std::string_view kDoc = "turns JPEG and PNG files into pixels";
   static constexpr std::string_view kExample = "size: [3, 32, 32]";
 

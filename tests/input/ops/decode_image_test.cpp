@@ -18,6 +18,7 @@ namespace millrace {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing_support::error_of;
 using testing_support::GraphCheck;
@@ -181,6 +182,13 @@ TEST_F(DecodeImageOfMemory, TakesOneText) {
               HasSubstr("there is no field \"image\" in name: string (1), picture: string (1), x: float32 (1)"));
   EXPECT_THAT(error_of([&] { run("- decode_image: {size: [1, 1, 2], field: x}\n"); }),
               HasSubstr("decode_image takes the bytes of a file, one text, x is float32 (1)"));
+}
+
+TEST_F(DecodeImageTest, SaysWhatGivesPictures) {
+  const std::string hint = "; begin the list with image_folder", list = "- decode_image: {size: [1, 1, 2]}\n";
+  EXPECT_THAT(error_of([&] { GraphCheck(files_, "- filename_queue: {files: \"d/*/*.png\"}\n" + list).graph(); }),
+              EndsWith("decode_image expects rows, but filename_queue gives names" + hint));
+  EXPECT_THAT(error_of([&] { GraphCheck(files_, list).graph(); }), EndsWith("but no op stands before it" + hint));
 }
 
 // A row that is bad among the others: its text is the reason, and the ops before and after are not disturbed.
