@@ -124,9 +124,11 @@ class SoftmaxCrossEntropy final : public Loss {
   }
   LabelSpec label(const TensorSpec& prediction) const override {
     return {.dtype = DType::i32,
-            .range = ValueRange{.min = 0,
-                                .max = static_cast<double>(prediction.shape.elements() - 1),
-                                .hint = "classes are counted from 0, and the last layer needs a unit for each"}};
+            .range = ValueRange{
+                .min = 0,
+                .max = static_cast<double>(prediction.shape.elements() - 1),
+                .hint = "classes are counted from 0, and the last layer needs a unit for each; without a class "
+                        "(-1) a row can only be predicted"}};
   }
   std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs& args) const override {
     return std::make_unique<Plan>(args, smoothing_);

@@ -132,7 +132,9 @@ TEST(SoftmaxCrossEntropy, ReadsTheIndexOfAClass) {
   ASSERT_TRUE(label.range);
   EXPECT_EQ(label.range->min, 0);
   EXPECT_EQ(label.range->max, 9);
-  EXPECT_EQ(label.range->hint, "classes are counted from 0, and the last layer needs a unit for each");
+  EXPECT_EQ(label.range->hint,
+            "classes are counted from 0, and the last layer needs a unit for each; without a class (-1) a row can only "
+            "be predicted");
 }
 
 TEST(SoftmaxCrossEntropy, RejectsWhatDoesNotFit) {

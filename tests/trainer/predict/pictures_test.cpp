@@ -135,6 +135,7 @@ TEST_F(PicturesTest, AClassThatTheTrainingHasNotIsAnError) {
       error_of<DataError>([&] { predicted({.model = model_, .data = {folder_.path("val/grey/*")}, .judge = true}); });
   EXPECT_NE(error.find("1.png: the field label holds -1, expected at least 0 and at most 1"), std::string::npos)
       << error;
+  EXPECT_NE(error.find("without a class (-1) a row can only be predicted"), std::string::npos) << error;
 }
 
 TEST_F(PicturesTest, ANetworkTakesTheBytesOfFiles) {
