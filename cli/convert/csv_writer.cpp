@@ -39,6 +39,8 @@ std::vector<std::string> column_names(const FieldSpec& field, const TextColumns*
   return names;
 }
 
+bool is_picture(std::string_view bytes) { return bytes.starts_with("\x89PNG") || bytes.starts_with("\xff\xd8\xff"); }
+
 // What decode_csv needs to know of a field whose first column is number `first`.
 Spec decode_options(const FieldSpec& field, size_t first) {
   const auto count = static_cast<size_t>(csv_columns(field));
@@ -95,6 +97,7 @@ class CsvWriter final : public RowWriter {
 
   void write(const RowSpan& rows, FunctionRef<Place(int64_t)> place) override {
     for (int64_t row = rows.begin; row < rows.begin + rows.count; ++row) {
+      refuse_pictures(*rows.block, row, place);
       text_.clear();
       csv_->append(text_, RowSpan{rows.block, row, 1}, place);
       file_->write(text_);
@@ -107,6 +110,15 @@ class CsvWriter final : public RowWriter {
   }
 
  private:
+  static void refuse_pictures(const RowBlock& rows, int64_t row, FunctionRef<Place(int64_t)> place) {
+    for (size_t i = 0; i < rows.spec().fields.size(); ++i) {
+      const FieldSpec& field = rows.spec().fields[i];
+      if (!field.text || rows.varying(i, row).texts() == 0 || !is_picture(rows.varying(i, row).text(0))) continue;
+      throw DataError(cat(field.name, " holds a picture as it is in its file, which is no text"), place(row),
+                      "put decode_image into the list of ops, which makes numbers of it");
+    }
+  }
+
   Spec fields_;  // of decode_csv
   CsvLayout layout_;
   std::optional<Output> file_;

@@ -119,9 +119,11 @@ class NpzWriter final : public RowWriter {
   explicit NpzWriter(const RowWriterArgs& args) : rows_(args.rows) {
     for (const FieldSpec& field : rows_.fields) {
       if (field.varies()) {
-        throw ConfigError(cat("an array cannot hold ", field.name, ", which is ", field.type_text()), {},
-                          field.ragged() ? "give all rows the same length with pad, or write csv"
-                                         : "make numbers of the texts with vocabulary, or write csv");
+        throw ConfigError(
+            cat("an array cannot hold ", field.name, ", which is ", field.type_text()), {},
+            field.ragged()
+                ? "give all rows the same length with pad, or write csv"
+                : "make numbers of the texts with vocabulary, or of pictures with decode_image, or write csv");
       }
       if (field.name.size() + kNpyEnding.size() > ZipFile::kLongestName) {
         throw ConfigError(cat("an archive cannot hold the name ", quote(field.name)));

@@ -173,7 +173,7 @@ TEST_F(ConvertCommandTest, FieldsThatTheFormatCannotHoldAreRefused) {
   EXPECT_EQ(result.exit_code, 78);
   EXPECT_EQ(result.err,
             "error: --to npz: an array cannot hold s, which is string (1)\n"
-            "hint: make numbers of the texts with vocabulary, or write csv\n");
+            "hint: make numbers of the texts with vocabulary, or of pictures with decode_image, or write csv\n");
   EXPECT_EQ(entries(), before);
 }
 

@@ -123,6 +123,21 @@ TEST(CsvWriter, RefusesWhatTheReaderRefuses) {
             "--to csv: empty has no values, so it would have no column");
 }
 
+TEST(CsvWriter, APictureThatIsNotDecodedIsAnErrorAtItsRow) {
+  const RowSpec rows = {{texts("image", 1)}};
+  for (const std::string_view value : {"\x89PNG\r\n", "\xff\xd8\xff\xe0"}) {
+    const TempFolder folder;
+    RowBlock block;
+    block.configure(rows, 1);
+    block.resize(1);
+    block.add_text(0, 0, value);
+    EXPECT_EQ(error_of<DataError>([&] { write_rows(*make_csv_writer({rows}), folder.path("a.csv"), block); }),
+              "made:1: image holds a picture as it is in its file, which is no text; put decode_image into the list of "
+              "ops, which makes numbers of it");
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  }
+}
+
 // A list that no text says, and one whose value has the byte that separates them.
 TEST(CsvWriter, AListThatWouldReadBackAsAnotherIsAnErrorAtItsRow) {
   const RowSpec rows = {{ragged(texts("tags", 1), '|')}};

@@ -113,7 +113,7 @@ TEST(NpzWriter, RefusesWhatNoArrayHolds) {
                 long_name = {{{std::string(65532, 'x'), DType::f32, Shape{1}}}};
   EXPECT_EQ(error_of<ConfigError>([&] { make_row_writer("npz", {words}); }),
             "--to npz: an array cannot hold words, which is string (2); make numbers of the texts with vocabulary, or "
-            "write csv");
+            "of pictures with decode_image, or write csv");
   EXPECT_EQ(error_of<ConfigError>([&] { make_row_writer("npz", {lists}); }),
             "--to npz: an array cannot hold ids, which is int64 (ragged); give all rows the same length with pad, or "
             "write csv");

@@ -39,7 +39,7 @@ TEST(RowWriter, ARefusalNamesTheFormat) {
   const RowSpec rows = {{texts("name", 1)}};
   EXPECT_EQ(error_of<ConfigError>([&] { make_row_writer("npz", {rows}); }),
             "--to npz: an array cannot hold name, which is string (1); make numbers of the texts with vocabulary, or "
-            "write csv");
+            "of pictures with decode_image, or write csv");
 }
 
 }  // namespace
