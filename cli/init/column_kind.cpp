@@ -96,8 +96,10 @@ std::string no_category(const ColumnFacts& facts) {
   if (std::string odd = odd_numbers(facts); !odd.empty()) return odd;
   const uint64_t present = facts.rows - facts.missing;
   const size_t texts = facts.values.size();
-  if (texts > 3 && texts * 2 > present) return "nearly every row has a text of its own";
-  if (!facts.many && texts <= kMostCategoryTexts) return {};
+  const bool differs = texts > 3 && texts * 2 > present;
+  if (!differs && !facts.many && texts <= kMostCategoryTexts) return {};
+  if (facts.dates * 2 > facts.texts) return odd_times(facts);
+  if (differs) return "nearly every row has a text of its own";
   if (facts.longest > 64) return "free text";
   return cat(facts.many ? "too many" : cat(texts), " different texts, a category has ", kMostCategoryTexts, " at most");
 }

@@ -119,6 +119,14 @@ TEST(ColumnKindTest, AFewOddTextsAmongDatesCountAsMissing) {
             "\"late\" counts as missing)");
 }
 
+TEST(ColumnKindTest, ManyOddTextsAmongDatesAreTheReason) {
+  std::vector<std::string> mixed(12, "0000-00-00");
+  for (const int month : {1, 2, 3, 4}) {
+    for (int day = 10; day < 22; ++day) mixed.push_back(cat("2024-0", month, '-', day));
+  }
+  EXPECT_EQ(kind_of(facts_of(mixed)), "out: dates, and other values among them");
+}
+
 TEST(ColumnKindTest, TextsBesideADateStayWhatTheyAre) {
   EXPECT_EQ(kind_of(facts_of({"yes", "no", "2024-01-01"})), "category of 2024-01-01,no,yes");
   std::vector<std::string> codes = numbered("5550", 100);
