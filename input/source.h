@@ -124,6 +124,12 @@ class MILLRACE_EXPORT RowSource : public Source {
   virtual Transform* reporter() { return nullptr; }
   // Called after bind(), at most once: only rows that meet the condition are needed.
   virtual void leave_out_others(RowCondition) {}
+  // The columns that a file says it has, for programs that write configurations: their names, and what is in those that
+  // no field of texts can hold. It may be asked before bind(). Throws as bind() does.
+  struct Column {
+    std::string name, refused;
+  };
+  virtual std::vector<Column> columns_of(const File&) const { return {}; }
 };
 
 // How many rows and passes there are. A pass goes through all rows once; a run has `passes` passes.

@@ -23,7 +23,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr CommandText kInitText = {
-    "init", "Looks at CSV data and writes a configuration that trains on them.",
+    "init", "Looks at CSV or Parquet data and writes a configuration that trains on them.",
     "  trainer init DATA.csv --label COLUMN [OPTIONS]",
     R"(Finds out how the files are written, what each column is and what the label asks for, chooses a
 small model and says what it assumed. The configuration has comments and is a beginning: change what
@@ -37,6 +37,7 @@ EXAMPLES:
   trainer init iris.csv --label species
   trainer init "houses/*.csv" --label price --task regression --ignore id --out prices.yaml
   trainer init rows.csv --header no --label 0 --out -
+  trainer init "rows/*.parquet" --label churned
 )",
     "trainer check, trainer train, docs/init.md"};
 

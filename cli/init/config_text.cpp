@@ -81,6 +81,7 @@ class ConfigWriter {
            Spec::map().set("files", one_or_list(texts(look_.patterns).items())).set("epochs", plan_.epochs),
            "how often to read them");
     const CsvForm& form = look_.form;
+    if (form.parquet) return;
     add_op("csv_reader", reader_options(form),
            form.header      ? "the first line names the columns"
            : form.row_names ? "the header has no name for the first column: columns count from 0"
@@ -135,17 +136,18 @@ class ConfigWriter {
   void add_rows() {
     Spec options = Spec::map().set("missing", texts(usual_missing_marks()));
     if (plan_.max_bad_rows > 0) options.set("on_bad_row", "skip").set("max_bad_rows", plan_.max_bad_rows);
-    const Spec named = by_number_ ? Spec::map() : names();
+    const bool parquet = look_.form.parquet;
+    const Spec named = by_number_ || parquet ? Spec::map() : names();
     if (named.size() > 0) options.set("names", named);
     Spec fields = Spec::map();
     for (const PlannedField& field : plan_.fields) fields.set(field.read_as, decoded(field));
     fields.set(plan_.label_field.read_as, decoded(plan_.label_field));
     options.set("fields", std::move(fields));
-    add_op(plan_.label_field.ops.front().kind, std::move(options),
+    add_op(parquet ? "parquet_reader" : plan_.label_field.ops.front().kind, std::move(options),
            look_.form.header && by_number_
                ? "by number, as names are too long: other files need the same columns at the same places"
                : "");
-    note("missing", "these texts and the empty one mean a missing value");
+    note("missing", cat("these texts and ", parquet ? "nulls" : "the empty one", " mean a missing value"));
     note("on_bad_row", cat(look_.bad_rows, " were seen, which have another number of fields"));
     note("max_bad_rows", "in all epochs together; more are an error");
     note("names", "other files must have these columns at the same places");

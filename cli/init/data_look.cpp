@@ -62,6 +62,30 @@ void match(const DataLookArgs& args, DataLook& look) {
   }
 }
 
+// The form of a Parquet file is in its schema.
+CsvForm parquet_form(const DataLookArgs& args, const std::string& path) {
+  if (args.delimiter) throw ConfigError("--delimiter: a Parquet file has none");
+  if (args.header) throw ConfigError("--header: a Parquet file always names its columns");
+  const OpRegistry ops = builtin_ops();
+  const Spec field = Spec::map().set("columns", 0);
+  const Spec reader = Spec::map().set("parquet_reader", Spec::map().set("fields", Spec::map().set("x", field)));
+  const std::unique_ptr<Op> op = ops.make(ops.read(reader, "an input op"), reader);
+  CsvForm out;
+  out.header = out.parquet = true;
+  try {
+    for (RowSource::Column& column : dynamic_cast<RowSource&>(*op).columns_of(*args.file_system->open(path))) {
+      out.names.push_back(std::move(column.name));
+      out.refused.push_back(std::move(column.refused));
+    }
+  } catch (Error& error) {
+    error.set_place({path});
+    throw;
+  }
+  out.columns = out.names.size();
+  if (out.columns == 0) throw DataError("the Parquet file has no columns", {path});
+  return out;
+}
+
 // Finds out the form from the start of the first file that is not empty.
 CsvForm look_at_form(const DataLookArgs& args, const std::vector<std::string>& paths) {
   std::string head;
@@ -77,6 +101,7 @@ CsvForm look_at_form(const DataLookArgs& args, const std::vector<std::string>& p
     head.resize(std::min(head.size(), kHeadBytes));
     break;
   }
+  if (head.starts_with("PAR1") || head.starts_with("PARE")) return parquet_form(args, path);
   return sniff_csv({.head = head,
                     .whole = whole,
                     .path = path,
@@ -88,19 +113,27 @@ CsvForm look_at_form(const DataLookArgs& args, const std::vector<std::string>& p
 // The ops that give every column of every record as a text.
 Spec ops_of(const DataLook& look, bool spread) {
   const CsvForm& form = look.form;
-  Spec reader = reader_options(form);
-  // If there is more data than is looked at, it looks into several files.
-  if (spread) reader.set("readers", std::min<int64_t>(std::ssize(look.paths), 16));
   const int64_t rows = std::clamp<int64_t>(kCellsAtOnce / static_cast<int64_t>(form.columns), 1, 512);
-  const Spec all = Spec::scalar(cat("0-", form.columns - 1), false, kFilesPlace);
+  Spec all = Spec::scalar(cat("0-", form.columns - 1), false, kFilesPlace);
+  if (form.parquet) {
+    all = Spec::list();
+    for (size_t column = 0; column < form.columns; ++column) {
+      if (form.is_read(column)) all.append(Spec::of(column));
+    }
+  }
   const Spec files = OptionType<std::vector<std::string>>::write(look.patterns);
   Spec cells = Spec::map({{"columns", all}, {"type", "string"}, {"default", ""}});
   Spec decode = Spec::map().set("fields", Spec::map().set("cells", std::move(cells)));
   decode.set("missing", Spec::list()).set("on_bad_row", "skip");
   Spec list = Spec::list();
   list.append(Spec::map().set("filename_queue", Spec::map({{"files", files}, {"shuffle", false}, {"epochs", 1}})));
-  list.append(Spec::map().set("csv_reader", std::move(reader)));
-  list.append(Spec::map().set("decode_csv", std::move(decode)));
+  if (!form.parquet) {
+    Spec reader = reader_options(form);
+    // If there is more data than is looked at, it looks into several files.
+    if (spread) reader.set("readers", std::min<int64_t>(std::ssize(look.paths), 16));
+    list.append(Spec::map().set("csv_reader", std::move(reader)));
+  }
+  list.append(Spec::map().set(form.parquet ? "parquet_reader" : "decode_csv", std::move(decode)));
   list.append(
       Spec::map().set(std::string(kBatchKind), Spec::map({{"batch_size", rows}, {"allow_smaller_final_batch", true}})));
   list.set_path("init");
@@ -121,20 +154,25 @@ void read_rows(const DataLookArgs& args, DataLook& look) {
   RowBlock batch = pipeline.make_slot();
   TextBudget budget;
   InputSummary summary;
+  // Rows of files that are no text have no bytes of their own.
+  const auto bytes_read = [&] {
+    pipeline.summary(summary);
+    if (!look.form.parquet) return summary.bytes;
+    return static_cast<uint64_t>(static_cast<double>(look.all_bytes) * summary.share.value_or(1));
+  };
   while (pipeline.next(batch) > 0) {
     for (int64_t row = 0; row < batch.size(); ++row) {
       const Varying& cells = batch.varying(0, row);
-      for (size_t column = 0; column < look.columns.size(); ++column)
-        look.columns[column].add(cells.text(column), budget);
+      for (size_t column = 0, cell = 0; column < look.columns.size(); ++column) {
+        if (look.form.is_read(column)) look.columns[column].add(cells.text(cell++), budget);
+      }
     }
     look.rows += static_cast<uint64_t>(batch.size());
-    pipeline.summary(summary);
-    if (summary.bytes < args.most_bytes) continue;
+    if (bytes_read() < args.most_bytes) continue;
     look.whole = pipeline.next(batch) == 0;
     break;
   }
-  pipeline.summary(summary);
-  look.bytes = summary.bytes;
+  look.bytes = bytes_read();
   // How much text is in compressed files is not known before it was read.
   const bool compressed =
       std::ranges::any_of(look.paths, [](const auto& path) { return without_compression(path) != path; });
@@ -211,6 +249,10 @@ DataLook look_at_data(const DataLookArgs& args) {
     if (!names.insert(name).second) look.repeated.insert(name);
   }
   look.label = find_column(look.form, args.label, "--label");
+  if (!look.form.is_read(look.label)) {
+    throw ConfigError(cat("--label ", quote(args.label), ": the column holds ", look.form.refused[look.label],
+                          ", from which no label is made"));
+  }
   if (look.form.columns == 1) {
     throw DataError(
         "the files have one column, the label, and nothing to learn from", {look.paths.front(), 1, 1},

@@ -39,6 +39,11 @@ struct CsvForm {
   bool row_names = false;
   // How to read a file whose fields are separated by blanks; empty for other files.
   std::string blanks_hint = {};
+  // The file is no text, but Parquet; what is in each column that is not looked at, such as a list.
+  bool parquet = false;
+  std::vector<std::string> refused = {};
+
+  bool is_read(size_t column) const { return !parquet || refused[column].empty(); }
 };
 
 // Throws DataError for text that is not CSV, for a file without rows, and for a header that does not fit the rows.

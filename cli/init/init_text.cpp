@@ -39,6 +39,7 @@ std::string listed(size_t count, const Item& item) {
 }
 
 std::string form_text(const CsvForm& form) {
+  if (form.parquet) return "Parquet, which names the columns";
   const std::string delimiter = form.delimiter == '\t' ? "a tab" : quote(std::string(1, form.delimiter));
   std::string out =
       cat(form.header      ? "the first line names the columns"

@@ -124,6 +124,10 @@ class Planner {
       out_.left_out.push_back({column, "--ignore"});
       return;
     }
+    if (!look_.form.is_read(column)) {
+      out_.left_out.push_back({column, cat("it holds ", look_.form.refused[column])});
+      return;
+    }
     const ColumnFacts& facts = look_.columns[column];
     ColumnChoice choice = choose_kind(look_, column, kept_.contains(column));
     if (choice.kind == ColumnKind::number && !add_number(column, choice)) choice.reason = "too many kinds of numbers";

@@ -115,6 +115,14 @@ class ParquetReader final : public FileSource {
       unneeded_.push_back(unneeded_groups(table, *open_file(*table.file).file, condition));
     }
   }
+  std::vector<Column> columns_of(const File& file) const override {
+    std::vector<Column> out;
+    for (const ParquetColumn& column : ParquetFooter(file, file.size()).columns()) {
+      const bool refused = column.is_list || !column.refused.empty();
+      out.push_back({column.name, refused ? column.type_text() : std::string()});
+    }
+    return out;
+  }
   Place place(const RowId& id) const override { return place_of(*FileSource::files()[id.file], id.offset); }
   ChunkBound chunk_bound() const override {
     return {.text_bytes = unit_rows_ * varying_bytes_, .rows = unit_rows_, .records = unit_rows_};

@@ -119,6 +119,9 @@ void ColumnReader::decode(size_t count, Word* to, ReaderScratch& scratch) {
     scratch.bad.push_back(
         {.row = static_cast<int64_t>(i), .column = &column(), .fault = fault, .value = std::move(value)});
   };
+  const auto text_at = [&](const std::byte* stored) {
+    return conversion.text_of({reinterpret_cast<const char*>(stored), conversion.width()});
+  };
   std::byte ignored[sizeof(Word)];
   if (const Dictionary* const dictionary = values.dictionary()) {
     const uint32_t* const entries = values.entries(spot_.cursor.values, count, scratch.values);
@@ -128,9 +131,9 @@ void ColumnReader::decode(size_t count, Word* to, ReaderScratch& scratch) {
       if (dictionary->bad[entries[i]] == 0) continue;
       if (conversion.from_texts()) {
         const std::string_view text = dictionary->texts[entries[i]];
-        bad(i, column().convert_text(text, ignored), std::string(text));
+        bad(i, column().convert_text(text, ignored), conversion.text_of(text));
       } else {
-        bad(i, ValueFault::malformed, conversion.text_of(dictionary->bytes.data() + entries[i] * conversion.width()));
+        bad(i, ValueFault::malformed, text_at(dictionary->bytes.data() + entries[i] * conversion.width()));
       }
     }
     return;
@@ -139,7 +142,7 @@ void ColumnReader::decode(size_t count, Word* to, ReaderScratch& scratch) {
     size_t i = 0;
     values.texts(spot_.cursor.values, count, scratch.values, [&](std::string_view text) {
       const ValueFault fault = column().convert_text(text, reinterpret_cast<std::byte*>(to + i));
-      if (fault != ValueFault::none) bad(i, fault, std::string(text));
+      if (fault != ValueFault::none) bad(i, fault, conversion.text_of(text));
       ++i;
     });
     return;
@@ -148,7 +151,7 @@ void ColumnReader::decode(size_t count, Word* to, ReaderScratch& scratch) {
   if (conversion.convert(from, count, reinterpret_cast<std::byte*>(to))) return;
   for (size_t i = 0; i < count; ++i) {
     const std::byte* const one = from + i * conversion.width();
-    if (!conversion.convert(one, 1, ignored)) bad(i, ValueFault::malformed, conversion.text_of(one));
+    if (!conversion.convert(one, 1, ignored)) bad(i, ValueFault::malformed, text_at(one));
   }
 }
 
@@ -167,6 +170,7 @@ void ColumnReader::read_texts(size_t count, RowBlock& rows, int64_t row, ReaderS
   const size_t there = spot_.page->take_levels(spot_.cursor, count, scratch);
   const uint8_t most = column().column().most_definition;
   const size_t field = column().field_number();
+  const Conversion& conversion = column().conversion();
   size_t i = 0;
   const auto add = [&](std::string_view text, bool missing) {
     const int64_t at = row + static_cast<int64_t>(i++);
@@ -179,6 +183,8 @@ void ColumnReader::read_texts(size_t count, RowBlock& rows, int64_t row, ReaderS
   };
   spot_.page->values().texts(spot_.cursor.values, there, scratch.values, [&](std::string_view text) {
     while (there < count && scratch.definition[i] != most) add({}, true);
+    std::string made;
+    if (conversion.makes_texts()) text = made = conversion.text_of(text);
     add(text, column().is_missing(text));
   });
   while (i < count) add({}, true);
@@ -235,9 +241,12 @@ void ColumnReader::read_entries(size_t count, ListRows& lists, ReaderScratch& sc
     }
   };
   if (column().field().spec.text) {
+    const Conversion& conversion = column().conversion();
     spot_.page->values().texts(spot_.cursor.values, there, scratch.values, [&](std::string_view text) {
       pass_missing();
       begin_entry();
+      std::string made;
+      if (conversion.makes_texts()) text = made = conversion.text_of(text);
       lists.add_text(text);
     });
     return pass_missing();

@@ -144,11 +144,22 @@ bool convert_all(const std::byte* from, size_t count, std::byte* to, const Conve
   return good;
 }
 
+// Numbers that are dates or times when they are written in digits.
+template <class How, class To>
+bool convert_digits(const std::byte* from, size_t count, std::byte* to, const Conversion& how) {
+  const size_t width = How::kBytes > 0 ? How::kBytes : how.width();
+  bool good = true;
+  for (size_t i = 0; i < count; ++i)
+    good &= how.convert_text(cat(How::get(from + i * width, how)), to + i * sizeof(To));
+  return good;
+}
+
 template <class How>
 std::string text_of_one(const std::byte* value, const Conversion& how) {
   const auto got = How::get(value, how);
   if constexpr (std::is_same_v<decltype(got), const Moment>) {
-    return TimeFormat(TimeFormat::Kind::timestamp).write(got.template as<double>());
+    constexpr auto kKind = std::is_same_v<How, StoredDay> ? TimeFormat::Kind::date : TimeFormat::Kind::timestamp;
+    return TimeFormat(kKind).write(got.template as<double>());
   } else {
     return cat(got);
   }
@@ -182,48 +193,52 @@ Conversion::Conversion(const ParquetColumn& column, const FieldSpec& field, cons
       per_second_(column.per_second),
       time_(time) {
   const bool times = column.meaning == Meaning::date || column.meaning == Meaning::timestamp;
-  const std::string holds = cat("it holds ", column.type_text(), ", and ", field.name, " is of type ");
-  if (field.text) {
-    if (column.meaning == Meaning::text) return;
-    throw ConfigError(cat(holds, "string"), {},
-                      cat("give ", field.name, times ? " the type timestamp" : " another type"));
+  if (times && !time && !field.text) {
+    throw ConfigError(cat("it holds ", column.type_text(), ", and ", field.name, " is of type ", field.type_name()), {},
+                      cat("set type: ", column.meaning == Meaning::date ? "date" : "timestamp", " for ", field.name,
+                          ": seconds since 1970"));
   }
-  if (column.meaning == Meaning::text) {
-    from_texts_ = true;
-  } else if (times != time.has_value()) {
-    const bool dates = column.meaning == Meaning::date;
-    throw ConfigError(cat(holds, time ? time->name() : std::string(field.type_name())), {},
-                      times
-                          ? cat("set type: ", dates ? "date" : "timestamp", " for ", field.name, ": seconds since 1970")
-                          : cat("give ", field.name, " a type of numbers"));
-  } else {
-    to_days_ = time && time->kind() == TimeFormat::Kind::date;
-    from_texts_ = decimal_ = column.meaning == Meaning::decimal && column.stored == StoredType::bytes;
-    choose(column, field);
-  }
+  to_days_ = time && time->kind() == TimeFormat::Kind::date;
+  decimal_ = column.meaning == Meaning::decimal && column.stored == StoredType::bytes;
+  const bool texts = column.meaning == Meaning::text;
+  from_texts_ = !field.text && (texts || decimal_);
+  makes_texts_ = field.text && !texts;
+  keeps_order_ = !from_texts_ && !makes_texts_ && times == time.has_value() && column.stored != StoredType::int96;
+  if (!texts && !decimal_) choose(column, times);
 }
 
-void Conversion::choose(const ParquetColumn& column, const FieldSpec& field) {
+void Conversion::choose(const ParquetColumn& column, bool times) {
   const auto set = [this]<class How, class To>(How, To) {
     convert_ = convert_all<How, To>;
     text_of_ = text_of_one<How>;
   };
-  if (time_) {
+  if (times) {
     const auto set_time = [&](auto how) { dtype_ == DType::i64 ? set(how, int64_t{}) : set(how, double{}); };
     if (column.meaning == Meaning::date) return set_time(StoredDay{});
     return column.stored == StoredType::int96 ? set_time(JulianTime{}) : set_time(StoredTime{});
   }
-  with_number_storage(column, [&](auto how) { with_parsed_type(field.dtype, [&](auto number) { set(how, number); }); });
+  with_number_storage(column, [&]<class How>(How how) {
+    with_parsed_type(dtype_, [&]<class To>(To number) {
+      set(how, number);
+      if (time_) convert_ = convert_digits<How, To>;
+    });
+  });
+}
+
+std::string Conversion::text_of(std::string_view stored) const {
+  if (decimal_) return cat(decimal_of(big_endian(stored), scale_));
+  if (text_of_ == nullptr) return std::string(stored);
+  return text_of_(reinterpret_cast<const std::byte*>(stored.data()), *this);
 }
 
 bool Conversion::convert_text(std::string_view text, std::byte* to) const {
   return with_parsed_type(dtype_, [&](auto value) {
     bool good = true;
-    if (decimal_) {
+    if (decimal_ && !time_) {
       good = put(decimal_of(big_endian(text), scale_), value);
     } else if (time_) {
       Moment moment;
-      good = time_->parse(text, moment);
+      good = decimal_ ? time_->parse(text_of(text), moment) : time_->parse(text, moment);
       value = good ? moment.as<decltype(value)>() : decltype(value){0};
     } else {
       good = parse_number(text, value) == NumberStatus::ok;

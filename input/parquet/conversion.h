@@ -22,14 +22,18 @@ class Conversion {
 
   // Whether convert_text() takes the stored values; otherwise convert() does, or the field has texts.
   bool from_texts() const { return from_texts_; }
+  // Whether the field has texts, and the column other values: text_of() makes them.
+  bool makes_texts() const { return makes_texts_; }
+  // Whether the least and the greatest stored value become the least and the greatest of the field.
+  bool keeps_order() const { return keeps_order_; }
   // Converts `count` stored values, each in width() bytes, one after another. Returns false if one of them is no value
   // of the field's type; it becomes 0.
   bool convert(const std::byte* from, size_t count, std::byte* to) const { return convert_(from, count, to, *this); }
   [[nodiscard]] bool convert_text(std::string_view text, std::byte* to) const;
   // Bytes of a stored value; a boolean takes one here.
   size_t width() const { return width_; }
-  // A stored value as text, for messages.
-  std::string text_of(const std::byte* value) const { return text_of_(value, *this); }
+  // A stored value as text; a time as ISO 8601.
+  std::string text_of(std::string_view stored) const;
 
   // For the functions that convert.
   int32_t scale() const { return scale_; }
@@ -37,7 +41,7 @@ class Conversion {
   bool to_days() const { return to_days_; }
 
  private:
-  void choose(const ParquetColumn& column, const FieldSpec& field);
+  void choose(const ParquetColumn& column, bool times);
 
   bool (*convert_)(const std::byte* from, size_t count, std::byte* to, const Conversion&) = nullptr;
   std::string (*text_of_)(const std::byte* value, const Conversion&) = nullptr;
@@ -46,7 +50,8 @@ class Conversion {
   int32_t scale_;
   int64_t per_second_;
   bool to_days_ = false;  // a time becomes the start of its day
-  bool from_texts_ = false, decimal_ = false;
+  bool from_texts_ = false, makes_texts_ = false, keeps_order_ = false;
+  bool decimal_ = false;  // of any number of bytes
   std::optional<TimeFormat> time_;
 };
 

@@ -62,8 +62,7 @@ std::vector<bool> unneeded_groups(const ParquetTable& table, const File& file, c
   const auto found = std::ranges::find_if(
       table.columns, [&](const auto& column) { return column->field().spec.name == condition.field; });
   const FieldColumn& column = **found;
-  const bool compared = !column.column().is_list && !column.conversion().from_texts() && !column.changes_values() &&
-                        column.column().stored != StoredType::int96;
+  const bool compared = !column.column().is_list && column.conversion().keeps_order() && !column.changes_values();
   if (!compared) return out;
   const ParquetFooter footer(file, table.file->size);
   const ParquetColumn* const chosen[] = {&column.column()};

@@ -91,15 +91,16 @@ class PageValues {
   // Stored values of the column's width, one after another; a boolean takes a byte. REQUIRES: no dictionary(); not
   // StoredType::bytes.
   const std::byte* fixed(ValueCursor& at, size_t count, ValueScratch& scratch) const;
-  // Calls body(text) for each. REQUIRES: StoredType::bytes or fixed.
+  // Calls body(bytes) for each.
   template <class Body>
   void texts(ValueCursor& at, size_t count, ValueScratch& scratch, const Body& body) const {
     if (dictionary_ != nullptr) {
       const uint32_t* const numbers = entries(at, count, scratch);
       for (size_t i = 0; i < count; ++i) body(dictionary_->texts[numbers[i]]);
-    } else if (width_ > 0 && encoding_ != PageEncoding::delta_byte_array) {
+    } else if (stored_ != StoredType::bytes && encoding_ != PageEncoding::delta_byte_array) {
+      const size_t width = stored_ == StoredType::boolean ? 1 : width_;
       const auto* const from = reinterpret_cast<const char*>(fixed(at, count, scratch));
-      for (size_t i = 0; i < count; ++i) body(std::string_view(from + i * width_, width_));
+      for (size_t i = 0; i < count; ++i) body(std::string_view(from + i * width, width));
     } else {
       begin_texts(at, count, scratch);
       for (size_t i = 0; i < count; ++i) body(next_text(at, i, scratch));

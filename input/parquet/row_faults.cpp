@@ -42,7 +42,7 @@ DataError error_of(const RowFault& fault) {
       break;
     case ValueFault::malformed:
     case ValueFault::out_of_range:
-      if (is_integer(spec.dtype) && !fault.column->conversion().from_texts() && is_whole(fault.value)) {
+      if (is_integer(spec.dtype) && !field.time && !fault.column->conversion().from_texts() && is_whole(fault.value)) {
         message += cat(": ", fault.value, " is out of the range of ", type_of(field));
         hint = spec.dtype == DType::i64 ? "" : cat("set type: int64 or float64 for ", spec.name);
       } else {

@@ -67,6 +67,7 @@ TEST_F(ForeignFilesTest, EveryCommandSaysWhatTheyAre) {
   for (const auto& [name, kind] : kinds) {
     folder_.write(name, std::string(kind.first));
     for (const std::vector<std::string>& command : commands(name)) {
+      if (command.front() == "init" && name == "rows.parquet") continue;  // init reads it
       const CommandResult result = run(command);
       EXPECT_EQ(result.exit_code, 65) << join(command, " ");
       EXPECT_NE(result.err.find(cat("error: ", name, ":1:1: this is not CSV text\nhint: ", kind.second)),

@@ -117,6 +117,15 @@ TEST_F(ColumnReaderTest, ReadsTexts) {
   const TestColumn column(texts, "columns: 0, type: string, default: d, missing: [none]");
   expect_all({"\"d\"", "\"\"", "\"two\"", "\"d\"", "\"d\""},
              [&](size_t begin, size_t end, size_t piece) { return varying(pages, column, begin, end, piece); });
+  const TestColumn decoded(kOptional, "columns: 0, type: string, default: d, missing: ['2.5']");
+  const TestPages doubles{
+      dictionary_page({.entries = 2, .body = bytes_of_numbers<double>({5, 2.5})}) +
+          data_page(
+              {.entries = 3, .encoding = 8, .body = sized(packed_run({1, 0, 1}, 1)) + "\x01" + packed_run({0, 1}, 1)}) +
+          data_page({.entries = 1, .body = sized(repeated_run(1, 1, 1)) + bytes_of_numbers<double>({-7})}),
+      4};
+  expect_all({"\"5\"", "\"d\"", "\"d\"", "\"-7\""},
+             [&](size_t begin, size_t end, size_t piece) { return varying(doubles, decoded, begin, end, piece); });
   const TestColumn bare(texts, "columns: 0, type: string");
   expect_all({"missing", "\"\"", "\"two\"", "missing", "\"none\""},
              [&](size_t begin, size_t end, size_t piece) { return varying(pages, bare, begin, end, piece); });

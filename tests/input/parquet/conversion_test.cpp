@@ -129,18 +129,43 @@ TEST(Conversion, RefusesFieldsThatCannotHoldTheColumn) {
                         const std::optional<TimeFormat>& time = {}) {
     return error_of([&] { Conversion(column, field, time); });
   };
-  FieldSpec text = kF32;
-  text.text = true;
-  EXPECT_EQ(error(column_of(StoredType::int32, 4), text),
-            "it holds int32, and x is of type string; give x another type");
-  EXPECT_EQ(error(column_of(StoredType::int32, 4, Meaning::date), text),
-            "it holds dates, and x is of type string; give x the type timestamp");
   EXPECT_EQ(error(column_of(StoredType::int64, 8, Meaning::timestamp), kF32),
             "it holds timestamps, and x is of type float32; set type: timestamp for x: seconds since 1970");
   EXPECT_EQ(error(column_of(StoredType::int32, 4, Meaning::date), kI64),
             "it holds dates, and x is of type int64; set type: date for x: seconds since 1970");
-  EXPECT_EQ(error(column_of(StoredType::int64, 8), kF64, TimeFormat(TimeFormat::Kind::date)),
-            "it holds int64, and x is of type date as YYYY-MM-DD; give x a type of numbers");
+}
+
+TEST(Conversion, MakesTextsOfAllValues) {
+  const auto text_of = [](const ParquetColumn& column, const std::string& stored) {
+    FieldSpec text = kU8;
+    text.text = true;
+    const Conversion conversion(column, text, {});
+    EXPECT_EQ(conversion.makes_texts(), column.meaning != Meaning::text);
+    EXPECT_EQ(conversion.keeps_order(), column.meaning == Meaning::text);
+    return conversion.text_of(stored);
+  };
+  EXPECT_EQ(text_of(column_of(StoredType::boolean, 0), "\1"), "1");
+  EXPECT_EQ(text_of(column_of(StoredType::int32, 4), of(-7)), "-7");
+  EXPECT_EQ(text_of(column_of(StoredType::float32, 4), of(0.1F)), "0.1");
+  EXPECT_EQ(text_of(column_of(StoredType::float64, 8), of(3.0)), "3");
+  EXPECT_EQ(text_of(column_of(StoredType::int64, 8, Meaning::unsigned_number), of(int64_t{-1})),
+            "18446744073709551615");
+  EXPECT_EQ(text_of(column_of(StoredType::int32, 4, Meaning::date), of(20088)), "2024-12-31");
+  EXPECT_EQ(text_of(column_of(StoredType::int64, 8, Meaning::timestamp), of(int64_t{1500})), "1970-01-01T00:00:01.5Z");
+  EXPECT_EQ(text_of(column_of(StoredType::bytes, 0, Meaning::text), "a"), "a");
+  ParquetColumn decimal = column_of(StoredType::bytes, 0, Meaning::decimal);
+  decimal.scale = 2;
+  EXPECT_EQ(text_of(decimal, "\x05"), "0.05");
+}
+
+TEST(Conversion, ReadsDatesThatAreWrittenAsNumbers) {
+  const std::optional<TimeFormat> day(TimeFormat::Kind::date);
+  const ParquetColumn numbers = column_of(StoredType::int64, 8);
+  EXPECT_EQ(converted<double>(numbers, kF64, of(int64_t{19700102}), day), "86400");
+  EXPECT_EQ(converted<int64_t>(numbers, kI64, of(int64_t{19701302}), day), "no");
+  EXPECT_FALSE(Conversion(numbers, kF64, day).keeps_order());
+  ParquetColumn decimal = column_of(StoredType::bytes, 0, Meaning::decimal);
+  EXPECT_EQ(converted<double>(decimal, kF64, std::string("\x01\x2c\x99\x86", 4), day), "86400");
 }
 
 }  // namespace

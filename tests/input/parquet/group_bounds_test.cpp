@@ -78,6 +78,8 @@ TEST(UnneededGroups, HaveNoMissingValuesThatMatter) {
   EXPECT_EQ(unneeded(some, ", type: float64, default: 30"), "nnn");
   EXPECT_EQ(unneeded(some, ", type: float64", kDouble, 0), "uun") << "none can be missing";
   EXPECT_EQ(unneeded({{number(1), number(2)}}, ", type: float64, missing: [\"1.5\"], default: 30"), "nn");
+  EXPECT_EQ(unneeded({{number(1), number(2)}}, ", type: string"), "nn")
+      << "numbers have another order than their texts";
   EXPECT_EQ(unneeded({{"1", "2"}}, ", type: float64", kBytes), "nn") << "texts have another order than their numbers";
 }
 
