@@ -10,11 +10,21 @@
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/files/yaml_writer.h"
 #include "millrace/trainer/trainer.h"
+#include "tests/input/parquet/parquet_bytes.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::cli {
 namespace {
+
+// The op of that kind in the configuration's input list.
+Spec op_of(const Spec& config, const std::string& kind) {
+  for (const Spec& op : config.find("input")->items()) {
+    if (const Spec* options = op.find(kind)) return *options;
+  }
+  return Spec();
+}
 
 class ConfigTextTest : public ::testing::Test {
  protected:
@@ -62,12 +72,56 @@ TEST_F(ConfigTextTest, IsReadBackAndTrains) {
   EXPECT_GT(trainer.run().steps, 0);
 }
 
-// The op of that kind in the configuration's input list.
-Spec op_of(const Spec& config, const std::string& kind) {
-  for (const Spec& op : config.find("input")->items()) {
-    if (const Spec* options = op.find(kind)) return *options;
+// A file of lists, which are left out, and of the values of a CSV file.
+TEST_F(ConfigTextTest, IsTheSameForParquet) {
+  if (!Catalog::builtin().ops.entries().contains("parquet_reader")) GTEST_SKIP() << "parquet is not in this build";
+  namespace parts = testing_support;
+  constexpr int kRows = 60;
+  constexpr int64_t kFirstDay = 19723;
+  std::vector<double> widths;
+  std::vector<std::string> kinds;
+  std::vector<int32_t> days, labels;
+  for (int i = 0; i < kRows; ++i) {
+    widths.push_back(i * 37 % 41 / 4.0);
+    kinds.emplace_back(i % 3 == 0 ? "oak" : "fir");
+    days.push_back(static_cast<int32_t>(kFirstDay) + i);
+    labels.push_back(3 + i % 3);
   }
-  return Spec();
+  const std::string csv = table("width,kind,day,y", kRows, [&](int row) {
+    const auto i = static_cast<size_t>(row);
+    return cat(widths[i], ',', kinds[i], ',', TimeFormat(TimeFormat::Kind::date).write(86400.0 * days[i]), ',',
+               labels[i]);
+  });
+  const std::string levels =
+      parts::sized(parts::repeated_run(kRows, 0, 1)) + parts::sized(parts::repeated_run(kRows, 1, 1));
+  const auto page = [](const std::string& body) { return parts::data_page({.entries = kRows, .body = body}); };
+  const parts::FileParts file{
+      .schema = {{.name = "width", .type = parts::kDouble},
+                 {.name = "kind", .type = parts::kBytes, .converted = 0},
+                 {.name = "day", .type = parts::kInt32, .converted = 6},
+                 {.name = "y", .type = parts::kInt32},
+                 {.name = "tags", .type = parts::kInt32, .repetition = 2}},
+      .groups = {{.rows = kRows,
+                  .chunks = {parts::plain_chunk(parts::kDouble, widths),
+                             {parts::kBytes, kRows, page(parts::plain_texts(kinds))},
+                             parts::plain_chunk(parts::kInt32, days),
+                             parts::plain_chunk(parts::kInt32, labels),
+                             {parts::kInt32, kRows, page(levels + parts::bytes_of_numbers(days))}}}}};
+  const Spec from_csv = parse_yaml(text_for("a.csv", csv), "c.yaml");
+  const std::string text = text_for("a.parquet", file.bytes());
+  const Spec from_parquet = parse_yaml(text, "p.yaml");
+  EXPECT_NE(text.find("# Left out: tags (it holds lists of int32)"), text.npos) << text;
+  EXPECT_EQ(to_yaml(*op_of(from_parquet, "parquet_reader").find("fields")),
+            to_yaml(*op_of(from_csv, "decode_csv").find("fields")));
+  // What comes after the readers.
+  const std::vector<Spec>& csv_ops = from_csv.find("input")->items();
+  const std::vector<Spec>& ops = from_parquet.find("input")->items();
+  ASSERT_EQ(ops.size() + 1, csv_ops.size());
+  for (size_t i = 2; i < ops.size(); ++i) EXPECT_EQ(to_yaml(ops[i]), to_yaml(csv_ops[i + 1]));
+  EXPECT_EQ(to_yaml(*from_parquet.find("model")), to_yaml(*from_csv.find("model")));
+  Trainer trainer = Trainer::from_spec(from_parquet);
+  EXPECT_TRUE(trainer.warnings().empty()) << trainer.warnings().front();
+  EXPECT_GT(trainer.run().steps, 0);
 }
 
 // Nothing but a time, which init once could not read.

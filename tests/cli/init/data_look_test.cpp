@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
 #include "tests/input/op_testing.h"
+#include "tests/input/parquet/parquet_bytes.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -105,6 +107,30 @@ TEST_F(DataLookTest, RefusesWhatItCannotRead) {
             std::string::npos);
   files_.files["wide.csv"] = std::string(70000, ',') + "\n" + std::string(70000, ',') + "\n";
   EXPECT_NE(error_of<DataError>([&] { look({"wide.csv"}, "0"); }).find("70001 fields"), std::string::npos);
+}
+
+TEST_F(DataLookTest, LooksAtParquet) {
+  if (!builtin_ops().entries().contains("parquet_reader")) GTEST_SKIP() << "parquet is not in this build";
+  using testing_support::FileParts;
+  using testing_support::kInt32;
+  FileParts file{.schema = {{.name = "x", .type = kInt32}, {.name = "l", .type = kInt32, .repetition = 2}}};
+  file.schema.push_back({.name = "y", .type = kInt32});
+  const auto numbers = testing_support::plain_chunk<int32_t>(kInt32, {4, 5, 6});
+  file.groups = {{.rows = 3, .chunks = {numbers, numbers, numbers}}};
+  files_.files["a.parquet"] = file.bytes();
+  const DataLook seen = look({"a.parquet"});
+  EXPECT_EQ(seen.rows, 3u);
+  EXPECT_TRUE(seen.whole);
+  EXPECT_EQ(seen.label, 2u);
+  EXPECT_EQ(seen.form.refused, (std::vector<std::string>{"", "lists of int32", ""}));
+  EXPECT_EQ(seen.columns[0].numbers.mean, 5);
+  EXPECT_EQ(seen.columns[1].rows, 0u);
+  EXPECT_EQ(error_of<ConfigError>([&] { look({"a.parquet"}, "l"); }),
+            "--label \"l\": the column holds lists of int32, from which no label is made");
+  DataLookArgs args = {.files = {"a.parquet"}, .label = "y", .delimiter = ';', .file_system = &files_};
+  EXPECT_EQ(error_of<ConfigError>([&] { look_at_data(args); }), "--delimiter: a Parquet file has none");
+  files_.files["a.parquet"].resize(40);
+  EXPECT_TRUE(error_of<DataError>([&] { look({"a.parquet"}); }).starts_with("a.parquet: the Parquet file is damaged"));
 }
 
 TEST_F(DataLookTest, MemoryIsBoundedWhateverTheNumberOfDifferentTexts) {
