@@ -36,6 +36,13 @@ inline std::string number_bytes(uint64_t value, size_t bytes, bool big = false) 
   return out;
 }
 
+// Seven bits in a byte, the lowest first; all bytes but the last have the highest bit.
+inline std::string varint(uint64_t number) {
+  std::string out;
+  for (; number > 127; number >>= 7) out += static_cast<char>(number % 128 + 128);
+  return out + static_cast<char>(number);
+}
+
 template <class T>
 std::string bytes_of_numbers(const std::vector<T>& numbers, bool big = false) {
   std::string out;

@@ -17,11 +17,6 @@
 
 namespace millrace::testing_support {
 
-inline std::string varint(uint64_t number) {
-  std::string out;
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
-  return out + static_cast<char>(number);
-}
 inline std::string zigzag(int64_t number) {
   return varint(static_cast<uint64_t>(number) << 1 ^ static_cast<uint64_t>(number >> 63));
 }

@@ -12,11 +12,6 @@
 
 namespace millrace::testing_support {
 
-inline std::string varint(uint64_t number) {
-  std::string out;
-  for (; number > 127; number >>= 7) out += static_cast<char>(number % 128 + 128);
-  return out + static_cast<char>(number);
-}
 inline std::string tag(uint32_t number, uint32_t type) { return varint(number * 8 + type); }
 // A field of a message that has a length: a text, a message, a packed list.
 inline std::string wire_field(uint32_t number, std::string_view bytes) {
