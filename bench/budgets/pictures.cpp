@@ -87,7 +87,8 @@ void decode_bare(const std::vector<std::string>& files, std::atomic<size_t>& nex
   jpeg_error_mgr errors = {};
   info.err = jpeg_std_error(&errors);
   jpeg_create_decompress(&info);
-  std::vector<uint8_t> bytes(1 << 20), line(kWidth * 3);
+  // libjpeg-turbo writes a line that begins at a multiple of 32 bytes past the caches, which takes longer.
+  std::vector<uint8_t> bytes(1 << 20), line(1 + kWidth * 3);
   for (size_t i = next++; i < files.size(); i = next++) {
     const int descriptor = open(files[i].c_str(), O_RDONLY | O_CLOEXEC);
     const ssize_t got = pread(descriptor, bytes.data(), bytes.size(), 0);
@@ -97,7 +98,7 @@ void decode_bare(const std::vector<std::string>& files, std::atomic<size_t>& nex
     jpeg_read_header(&info, TRUE);
     jpeg_start_decompress(&info);
     while (info.output_scanline < info.output_height) {
-      JSAMPROW row = line.data();
+      JSAMPROW row = line.data() + 1;
       jpeg_read_scanlines(&info, &row, 1);
     }
     jpeg_finish_decompress(&info);
