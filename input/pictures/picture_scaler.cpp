@@ -117,7 +117,7 @@ void PictureScaler::begin(const PictureTarget& target, const StoredPicture& pict
            reduction);
   next_row_ = 0;
   next_line_ = 0;
-  for (std::vector<uint8_t>& one : memory_) one.resize(static_cast<size_t>(width_ * channels_));
+  for (std::vector<uint8_t>& one : memory_) one.resize(kLineOffset + static_cast<size_t>(width_ * channels_));
   const int64_t first = columns_.front().from, end = columns_.back().from + 2;
   shown_begin_ = static_cast<size_t>(first * channels_);
   shown_bytes_ = static_cast<size_t>((std::min(end, width_) - first) * channels_);
@@ -128,7 +128,7 @@ void PictureScaler::begin(const PictureTarget& target, const StoredPicture& pict
 }
 
 void PictureScaler::add_line() {
-  const uint8_t *const current = line(), *const before = memory_[(next_line_ + 1) % 2].data();
+  const uint8_t *const current = line(), *const before = memory_[(next_line_ + 1) % 2].data() + kLineOffset;
   for (; next_row_ < rows_.size(); ++next_row_) {
     const Tap& row = rows_[next_row_];
     const bool mixed = row.weight > 0;

@@ -49,7 +49,7 @@ class PictureScaler {
   int64_t lines() const { return lines_; }
 
   // Where the next line is to be written, and that it has been. They neither allocate nor throw.
-  uint8_t* line() { return memory_[next_line_ % 2].data(); }
+  uint8_t* line() { return memory_[next_line_ % 2].data() + kLineOffset; }
   void add_line();
 
  private:
@@ -58,6 +58,10 @@ class PictureScaler {
     int32_t from = 0, weight = 0;
     int32_t to = 0;
   };
+
+  // libjpeg-turbo writes a line that begins at a multiple of 32 bytes past the caches, and reading it would wait for
+  // memory.
+  static constexpr size_t kLineOffset = 1;
 
   void mix_lines(const uint8_t* first, const uint8_t* second, int32_t weight);
   template <int kChannels>
