@@ -74,9 +74,9 @@ class PictureScaler {
   size_t next_row_ = 0;
   int64_t next_line_ = 0;
   std::vector<uint8_t> memory_[2];  // lines that are even and odd
-  // The part of a line's bytes that is shown. Two lines are mixed to so many numbers; after them is a pixel without
-  // weight.
-  size_t shown_begin_ = 0, shown_bytes_ = 0;
+  int64_t shown_begin_ = 0, shown_end_ = 1;
+  // The pixels that are shown, of two lines. After them may come a pixel without weight, and comes a number that is
+  // only read together with those before it.
   std::vector<int32_t> mixed_;
 };
 
