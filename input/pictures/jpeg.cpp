@@ -5,6 +5,7 @@
 
 #ifdef MILLRACE_HAS_JPEG
 
+#include <algorithm>
 #include <cstdio>
 
 #include <jpeglib.h>  // needs <cstdio> before it
@@ -97,13 +98,32 @@ class JpegFile {
                : std::string();
   }
 
+  // Where the columns are known to come out the same, only those that are shown are decoded. Returns the first.
+  int64_t leave_columns_out([[maybe_unused]] const PictureScaler& scaler) {
+#ifdef LIBJPEG_TURBO_VERSION_NUMBER
+    // Not lossless JPEG, which has no coefficients: it cannot be cut. Some versions cut reduced pictures wrongly.
+    const bool usual = info_.num_components == 3 && jpeg_has_multiple_scans(&info_) == 0 && info_.Se == DCTSIZE2 - 1;
+    if (!usual || info_.scale_denom != 1) return 0;
+    // A pixel's colour depends on the samples of colour beside its own.
+    const int64_t margin = 2 * info_.max_h_samp_factor;
+    const int64_t begin = std::max<int64_t>(scaler.shown_begin() - margin, 0);
+    const int64_t end = std::min(scaler.shown_end() + margin, scaler.width());
+    auto first = static_cast<JDIMENSION>(begin), width = static_cast<JDIMENSION>(end - begin);
+    jpeg_crop_scanline(&info_, &first, &width);
+    return first;
+#else
+    return 0;
+#endif
+  }
+
   void read_lines(PictureScaler& scaler) {
     jpeg_start_decompress(&info_);
     if (info_.output_width != scaler.width() || info_.output_height != scaler.lines()) {
       errors_.jump.leave("it is of a kind that cannot be reduced");  // such as lossless JPEG
     }
+    const int64_t begin = leave_columns_out(scaler) * info_.output_components;
     while (info_.output_scanline < info_.output_height) {
-      JSAMPROW line = scaler.line();
+      JSAMPROW line = scaler.line() + begin;
       jpeg_read_scanlines(&info_, &line, 1);
       scaler.add_line();
     }

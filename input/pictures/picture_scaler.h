@@ -47,6 +47,9 @@ class PictureScaler {
   // The pixels of a line, and how many lines there are.
   int64_t width() const { return width_; }
   int64_t lines() const { return lines_; }
+  // The pixels [shown_begin(), shown_end()) of each line are looked at, the others may hold anything.
+  int64_t shown_begin() const { return shown_begin_; }
+  int64_t shown_end() const { return shown_end_; }
 
   // Where the next line is to be written, and that it has been. They neither allocate nor throw.
   uint8_t* line() { return memory_[next_line_ % 2].data() + kLineOffset; }

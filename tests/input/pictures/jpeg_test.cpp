@@ -64,6 +64,26 @@ TEST(Jpeg, ScalesWhatLibjpegGivesAtTheNearestLargerSize) {
   EXPECT_GT(largest_difference(file, target_of(3, 30, 40), 200, 150, 2), 1) << "not at half the size";
 }
 
+// Columns that are cut off are not decoded, which changes no pixel of the others.
+TEST(Jpeg, GivesTheSameMiddleAsTheWholePicture) {
+  for (const bool subsampled : {false, true}) {
+    for (const int64_t width : {41, 70, 97}) {
+      const std::string file = jpeg_of(random_picture(width, 9, 3), {.subsampled = subsampled});
+      for (const int64_t channels : {1, 3}) {
+        const Pixels all = plain_jpeg(file, channels);
+        for (int64_t shown = 1; shown <= width; ++shown) {
+          Pixels middle{shown, all.height, channels, {}};
+          for (int64_t i = 0; i < shown * all.height; ++i) {
+            const int64_t x = (width - shown) / 2 + i % shown, y = i / shown;
+            for (int64_t channel = 0; channel < channels; ++channel) middle.values.push_back(all.at(x, y, channel));
+          }
+          EXPECT_EQ(decode(file, target_of(channels, 9, shown)).planes, planes(middle)) << shown << " of " << width;
+        }
+      }
+    }
+  }
+}
+
 TEST(Jpeg, IsTurnedAsExifSays) {
   const Pixels shown = smooth_picture(24, 16, 3);
   for (int orientation = 1; orientation <= 8; ++orientation) {
