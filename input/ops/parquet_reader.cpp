@@ -117,7 +117,8 @@ class ParquetReader final : public FileSource {
   }
   std::vector<Column> columns_of(const File& file) const override {
     std::vector<Column> out;
-    for (const ParquetColumn& column : ParquetFooter(file, file.size()).columns()) {
+    const ParquetFooter footer(file, file.size());
+    for (const ParquetColumn& column : footer.columns()) {
       const bool refused = column.is_list || !column.refused.empty();
       out.push_back({column.name, refused ? column.type_text() : std::string()});
     }
