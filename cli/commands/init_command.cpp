@@ -37,7 +37,6 @@ EXAMPLES:
   trainer init iris.csv --label species
   trainer init "houses/*.csv" --label price --task regression --ignore id --out prices.yaml
   trainer init rows.csv --header no --label 0 --out -
-  trainer init "rows/*.parquet" --label churned
 )",
     "trainer check, trainer train, docs/init.md"};
 

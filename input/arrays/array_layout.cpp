@@ -28,9 +28,9 @@ std::string FileRange::read(uint64_t offset, size_t bytes) const {
   return out;
 }
 
-std::string other_format_hint(const FileRange& range) {
-  constexpr size_t kStart = 512;
-  const std::string start = range.read(0, kStart);
+std::string other_format_hint(const FileRange& range) { return format_hint(range.read(0, 512)); }
+
+std::string format_hint(std::string_view start) {
   if (const auto foreign = foreign_file(start); foreign && foreign->certain) return foreign->binary_hint();
   const bool text = std::ranges::none_of(
       start, [](unsigned char c) { return (c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f; });

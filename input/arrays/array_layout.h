@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "millrace/core/tensor.h"
 #include "millrace/input/arrays/number_format.h"
@@ -24,6 +25,8 @@ struct FileRange {
 
 // A hint for bytes that should have been arrays and begin like text or like a file of another format; else empty.
 std::string other_format_hint(const FileRange& range);
+// The same, from the first bytes: 512 are enough.
+std::string format_hint(std::string_view start);
 
 struct ArrayLayout {
   NumberFormat numbers;

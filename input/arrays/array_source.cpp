@@ -33,11 +33,11 @@ void read_all(const StoredArray& from, const File& file, uint64_t offset, std::s
   if (got < to.size()) throw_shrunk(*from.file, offset + got);
 }
 
-// Of an array in columns: reads the unit's part of each column, and puts its numbers into rows.
-void gather(const StoredArray& from, const File& file, const Unit& unit, ArrayScratch& scratch) {
+// Of an array in columns: reads the part of each column that `count` rows have, and puts its numbers into rows.
+void gather(const StoredArray& from, const File& file, uint64_t begin, size_t count, ArrayScratch& scratch) {
   const ArrayLayout& layout = from.layout;
   const size_t number = layout.numbers.bytes();
-  const auto row_bytes = static_cast<size_t>(layout.row_bytes()), count = static_cast<size_t>(unit.end - unit.begin);
+  const auto row_bytes = static_cast<size_t>(layout.row_bytes());
   scratch.piece.resize(count * number);
   for (int64_t column = 0; column < layout.row.elements(); ++column) {
     // The first axis of a row varies fastest among the columns, and the last one inside a row.
@@ -46,7 +46,7 @@ void gather(const StoredArray& from, const File& file, const Unit& unit, ArraySc
       at = at * layout.row[axis] + rest % layout.row[axis];
       rest /= layout.row[axis];
     }
-    const uint64_t first = static_cast<uint64_t>(column) * layout.rows + unit.begin;
+    const uint64_t first = static_cast<uint64_t>(column) * layout.rows + begin;
     read_all(from, file, from.begin + first * number, scratch.piece);
     std::byte* to = scratch.rows.data() + static_cast<size_t>(at) * number;
     for (size_t row = 0; row < count; ++row, to += row_bytes) std::memcpy(to, &scratch.piece[row * number], number);
@@ -185,13 +185,35 @@ bool ArraySource::cut(Unit& unit) const {
 }
 
 void ArraySource::read(Chunk& chunk) const {
-  const Unit& unit = chunk.unit;
-  const auto count = static_cast<int64_t>(unit.end - unit.begin);
+  const auto count = static_cast<int64_t>(chunk.unit.end - chunk.unit.begin);
   chunk.rows.configure(rows_, std::max<int64_t>(count, 1));
-  if (count == 0) return;
-  chunk.rows.resize(count);
-  for (size_t field = 0; field < fields_.size(); ++field) read_field(field, chunk);
+  try {
+    return add_rows(chunk, count);
+  } catch (const Error&) {  // below it happens again, at its row
+  }
+  // The rows before the one that cannot be read are given, whatever the size of a unit.
   for (int64_t row = 0; row < count; ++row) {
+    try {
+      add_rows(chunk, 1);
+    } catch (Error& error) {
+      error.set_place({chunk.unit.file->path, chunk.unit.begin + static_cast<uint64_t>(row) + 1});
+      throw;
+    }
+  }
+}
+
+// Adds the next `count` rows of the unit, or none if they cannot be read.
+void ArraySource::add_rows(Chunk& chunk, int64_t count) const {
+  const Unit& unit = chunk.unit;
+  const int64_t first = chunk.rows.size();
+  chunk.rows.resize(first + count);
+  try {
+    for (size_t field = 0; field < fields_.size(); ++field) read_field(field, chunk, first);
+  } catch (...) {
+    chunk.rows.resize(first);
+    throw;
+  }
+  for (int64_t row = first; row < first + count; ++row) {
     const uint64_t number = unit.begin + static_cast<uint64_t>(row);
     chunk.rows.id(row) = {.source = unit.source,
                           .pass = unit.pass,
@@ -203,29 +225,31 @@ void ArraySource::read(Chunk& chunk) const {
   }
 }
 
-void ArraySource::read_field(size_t field, Chunk& chunk) const {
-  const Unit& unit = chunk.unit;
-  const StoredArray& from = array(unit.file->index, field);
+// Reads the chunk's rows from `first` on.
+void ArraySource::read_field(size_t field, Chunk& chunk, int64_t first) const {
+  const StoredArray& from = array(chunk.unit.file->index, field);
   const ArrayLayout& layout = from.layout;
   const auto row_bytes = static_cast<size_t>(layout.row_bytes());
-  const int64_t count = chunk.rows.size();
-  const size_t bytes = static_cast<size_t>(count) * row_bytes;
-  const uint64_t begin = from.begin + unit.begin * row_bytes;
+  const auto count = static_cast<size_t>(chunk.rows.size() - first);
+  if (count == 0) return;
+  const size_t bytes = count * row_bytes;
+  const uint64_t row = chunk.unit.begin + static_cast<uint64_t>(first), begin = from.begin + row * row_bytes;
   const ReadingTurn turn;
   const std::shared_ptr<const File> file = from.unpacked ? from.unpacked : open_file(*from.file).file;
   const bool as_it_is =
       layout.numbers.is_plain() && !layout.by_columns && rows_->fields[field].row_bytes() == row_bytes;
-  if (as_it_is) return read_all(from, *file, begin, {chunk.rows.at(field, 0), bytes});
+  if (as_it_is) return read_all(from, *file, begin, {chunk.rows.at(field, first), bytes});
   auto& scratch = chunk.work().get<ArrayScratch>(this);
   if (scratch.rows.size() < bytes) scratch.rows.resize(bytes);
   if (layout.by_columns) {
-    gather(from, *file, unit, scratch);
+    gather(from, *file, row, count, scratch);
   } else {
     read_all(from, *file, begin, {scratch.rows.data(), bytes});
   }
   const auto columns = static_cast<size_t>(layout.row.elements());
-  for (int64_t row = 0; row < count; ++row) {
-    layout.numbers.read(scratch.rows.data() + static_cast<size_t>(row) * row_bytes, columns, chunk.rows.at(field, row));
+  for (size_t i = 0; i < count; ++i) {
+    layout.numbers.read(scratch.rows.data() + i * row_bytes, columns,
+                        chunk.rows.at(field, first + static_cast<int64_t>(i)));
   }
 }
 

@@ -77,7 +77,8 @@ class ArraySource : public FileSource {
   void add(size_t file, std::vector<StoredArray> arrays);
   uint64_t block_rows(size_t file) const;
   uint64_t most_rows(size_t file) const;
-  void read_field(size_t field, Chunk& chunk) const;
+  void add_rows(Chunk& chunk, int64_t count) const;
+  void read_field(size_t field, Chunk& chunk, int64_t first) const;
 
   const std::vector<std::string> fields_;
   const size_t lists_;

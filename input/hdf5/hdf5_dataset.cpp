@@ -77,9 +77,8 @@ DataError no_such_dataset(const Hdf5& h, const std::string& name, Id file, Id pr
                                          : cat("it has ", join(names.found)));
 }
 
-DataError refused_values(std::string_view what) {
-  return DataError(cat("the dataset holds ", what, ", expected numbers"), {},
-                   "store numbers in a dataset of their own");
+DataError refused_values(std::string_view what, std::string_view hint = "store numbers in a dataset of their own") {
+  return DataError(cat("the dataset holds ", what, ", expected numbers"), {}, std::string(hint));
 }
 
 // What a float is by its bits: where the sign is, the exponent, its size, the fraction and its size.
@@ -106,9 +105,9 @@ NumberType integer_type(const Hdf5& h, Id type) {
   constexpr NumberType kTypes[2][4] = {{NumberType::uint8, NumberType::uint16, NumberType::uint32},
                                        {NumberType::int8, NumberType::int16, NumberType::int32, NumberType::int64}};
   if (h.calls.bits_of(type) != 8 * bytes || !std::has_single_bit(bytes) || bytes > 8) {
-    throw refused_values(cat("integers of ", h.calls.bits_of(type), " bits"));
+    throw refused_values(cat("integers of ", h.calls.bits_of(type), " bits"), "store integers of 8, 16, 32 or 64 bits");
   }
-  if (bytes == 8 && !has_sign) throw refused_values("uint64, which no field can hold");
+  if (bytes == 8 && !has_sign) throw refused_values("uint64, which no field can hold", "store x.astype(\"int64\")");
   return kTypes[has_sign][std::countr_zero(bytes)];
 }
 
@@ -274,7 +273,6 @@ size_t Hdf5Dataset::read(uint64_t offset, void* to, size_t bytes) const {
     return bytes;
   } catch (Error& error) {
     error.add_context(cat("dataset ", quote(settings_.name)));
-    error.set_place({settings_.file->path});
     throw;
   }
 }

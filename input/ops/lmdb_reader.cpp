@@ -199,7 +199,13 @@ class LmdbRows final : public Transform {
   }
 
   void open() {
-    meta_ = LmdbFile(*open_files_->get(*entry_).file, *entry_).meta();
+    const std::shared_ptr<const File> opened = open_files_->get(*entry_).file;
+    const std::string start = FileRange{*opened, 0, entry_->size}.read(0, 512);
+    const bool has_mark = start.size() >= 20 && start.compare(16, 4, "\xde\xc0\xef\xbe") == 0;
+    if (const std::string hint = has_mark ? "" : format_hint(start); !hint.empty()) {
+      throw DataError("this is no LMDB database", {}, hint);
+    }
+    meta_ = LmdbFile(*opened, *entry_).meta();
     with_file([this](const LmdbFile& file) {
       try {
         look_at(file);

@@ -1,5 +1,6 @@
 // tfrecord_reader: files of TFRecords -> their records. A unit is a range of `chunk_bytes` bytes, as of csv_reader.
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -7,7 +8,6 @@
 #include "millrace/input/arrays/array_source.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/file_text.h"
-#include "millrace/input/files/foreign_file.h"
 #include "millrace/input/tfrecord/record_frames.h"
 
 namespace millrace {
@@ -24,6 +24,12 @@ struct TfRecordReaderOptions {
     declare_chunk_bytes(o, chunk_bytes);
   }
 };
+
+// Whether the bytes may be those of TensorFlow's option ZLIB.
+bool is_zlib(std::string_view start) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(start[i]); };
+  return start.size() >= 2 && byte(0) == 0x78 && (byte(0) << 8 | byte(1)) % 31 == 0;
+}
 
 class TfRecordReader final : public FileSource {
  public:
@@ -78,9 +84,10 @@ class TfRecordReader final : public FileSource {
   static void check_start(FileText& text, const FileEntry& file) {
     while (text.bytes().size() < kFrameHead && !text.at_end()) text.extend();
     if (text.bytes().empty() || record_length(text.bytes())) return;
-    const auto foreign = foreign_file(text.bytes());
     throw DataError("this is not a TFRecord file: it does not begin with the length of a record and its checksum",
-                    {file.path}, foreign ? foreign->hint() : std::string());
+                    {file.path},
+                    is_zlib(text.bytes()) ? "it may be compressed by ZLIB, which is not read: write it with GZIP"
+                                          : format_hint(text.bytes().substr(0, 512)));
   }
 
   const std::shared_ptr<const TfRecordFormat> format_;

@@ -300,7 +300,8 @@ TEST(StopOfATrainerThatGoes, DoesNothing) {
   auto trainer = std::make_unique<Trainer>(Trainer::from_spec(
       parse_yaml(
           "device: cpu\nthreads: 3\ninput: [{synthetic: {features: 4, rows: 100000}}, late_step, {batch: {batch_size: "
-          "8}}]\nmodel: [{dense: {units: 1}}]\nloss: mse\noptimizer: {sgd: {learning_rate: 0.01}}\ntrain: {steps: 1}\n",
+          "8}}]\nmodel: [{dense: {units: 1}}]\nloss: mse\noptimizer: {sgd: {learning_rate: 0.01}}\ntrain: {log_every: "
+          "1, steps: 1}\n",
           "stop.yaml"),
       catalog));
   stops.trainer = trainer.get();

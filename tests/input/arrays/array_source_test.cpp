@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,7 +39,8 @@ class Halves final : public ArraySource {
 
 class ArraySourceTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Halves> make(uint64_t chunk_bytes, const Spec& files) {
+  template <class Source = Halves>
+  std::unique_ptr<Source> make(uint64_t chunk_bytes, const Spec& files) {
     names_ =
         make_op<NameSource>("filename_queue", Spec::map().set("files", files).set("epochs", 1).set("shuffle", false));
     BindArgs args;
@@ -47,7 +49,7 @@ class ArraySourceTest : public ::testing::Test {
     args.names = names_.get();
     args.name = "halves";
     args.source_index = 3;
-    auto source = std::make_unique<Halves>(chunk_bytes);
+    auto source = std::make_unique<Source>(chunk_bytes);
     port_ = source->bind(args);
     return source;
   }
@@ -99,6 +101,47 @@ TEST_F(ArraySourceTest, ReadsAUnitIntoRows) {
 TEST_F(ArraySourceTest, NamesTheFileOnceIfBothArraysLieInIt) {
   files_.files = {{"f", "abc"}};
   EXPECT_EQ(error_of([&] { make(4, Spec::of("f")); }), "f: the array of a has 1 row, the array of b has 2 rows");
+}
+
+// Bytes of which the fourth cannot be read.
+class DamagedBytes final : public File {
+ public:
+  uint64_t size() const override { return 6; }
+  size_t read(uint64_t offset, void* to, size_t bytes) const override {
+    if (offset <= 3 && offset + bytes > 3) throw DataError("the byte is damaged");
+    std::memset(to, 'a' + static_cast<int>(offset), bytes);
+    return bytes;
+  }
+};
+
+class DamagedSource final : public ArraySource {
+ public:
+  explicit DamagedSource(uint64_t chunk_bytes) : ArraySource({.fields = {"a"}, .chunk_bytes = chunk_bytes}) {}
+
+ protected:
+  std::vector<StoredArray> arrays_of(size_t index) const override {
+    auto bytes = std::make_shared<const DamagedBytes>();
+    return {{.file = entries()[index], .unpacked = bytes, .layout = plain_rows({*bytes, 0, bytes->size()})}};
+  }
+};
+
+// Whatever the size of a unit, no row is made up, and the rows before the damage are given.
+TEST_F(ArraySourceTest, GivesTheRowsBeforeOneThatCannotBeRead) {
+  files_.files = {{"f", "abcdef"}};
+  for (const uint64_t chunk_bytes : {1, 2, 100}) {
+    const auto source = make<DamagedSource>(chunk_bytes, Spec::of("f"));
+    Workspace work;
+    std::string rows, error;
+    for (Unit unit; error.empty() && source->next(unit);) {
+      Chunk chunk;
+      chunk.set_work(&work);
+      chunk.unit = unit;
+      error = error_of([&] { source->read(chunk); });
+      for (int64_t row = 0; row < chunk.rows.size(); ++row) rows += static_cast<char>(*chunk.rows.row<uint8_t>(0, row));
+    }
+    EXPECT_EQ(rows.substr(0, 1) + cat(rows.size()), "a3") << chunk_bytes;
+    EXPECT_EQ(error, "f:4: the byte is damaged") << chunk_bytes;
+  }
 }
 
 // A file whose array begins at byte 2 with a header of two bytes.

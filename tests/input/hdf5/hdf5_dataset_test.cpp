@@ -90,11 +90,13 @@ TEST_F(Hdf5DatasetTest, KnowsTheTypesOfNumbers) {
 
 TEST_F(Hdf5DatasetTest, RefusesOtherTypesByName) {
   const std::string hint = ", expected numbers; store numbers in a dataset of their own";
-  EXPECT_EQ(type_of(hdf5_integer(8, false), 8), "the dataset holds uint64, which no field can hold" + hint);
+  EXPECT_EQ(type_of(hdf5_integer(8, false), 8),
+            "the dataset holds uint64, which no field can hold, expected numbers; store x.astype(\"int64\")");
   EXPECT_EQ(type_of(hdf5_float(2, 8), 2), "the dataset holds floats of 16 bits with 8 bits of exponent" + hint);
   std::string odd = hdf5_integer(4);
   odd[10] = 24;
-  EXPECT_EQ(type_of(odd, 4), "the dataset holds integers of 24 bits" + hint);
+  EXPECT_EQ(type_of(odd, 4),
+            "the dataset holds integers of 24 bits, expected numbers; store integers of 8, 16, 32 or 64 bits");
   EXPECT_EQ(type_of(cat('\x13', std::string(3, '\0'), testing_support::number_bytes(4, 4)), 4),
             "the dataset holds texts" + hint);
 }

@@ -202,7 +202,9 @@ TEST_F(LmdbReaderTest, SaysWhatIsNotThere) {
             "d/data.mdb: the main database holds others; name one of them: db: x or y");
   put({{.name = "x"}});
   EXPECT_EQ(build_error("{x: {db: x, type: uint8}}"), "d/data.mdb: the database \"x\" has no rows");
-  files_.files["d/data.mdb"] = "no database";
+  files_.files["d/data.mdb"] = "1,2\n";
+  EXPECT_EQ(build_error(), "d/data.mdb: this is no LMDB database; the file looks like text: csv_reader reads CSV");
+  files_.files["d/data.mdb"] = std::string("\0\1", 2);
   EXPECT_EQ(build_error().substr(0, 48), "d/data.mdb: this is no LMDB database that this m");
   files_.files.erase("d/data.mdb");
   files_.files["d/lock.mdb"] = "";

@@ -124,8 +124,11 @@ TEST_F(TfRecordReaderTest, LimitsTheBytesOfARecord) {
 TEST_F(TfRecordReaderTest, OtherFilesAreAnErrorBeforeTheFirstRow) {
   files_.files["a.tfrecord"] = "1,2\n3,4\n5,6\n7,8\n";
   const auto build_error = [&] { return error_of([&] { graph().graph(); }); };
-  EXPECT_EQ(build_error(),
-            "a.tfrecord: this is not a TFRecord file: it does not begin with the length of a record and its checksum");
+  const std::string wrong =
+      "a.tfrecord: this is not a TFRecord file: it does not begin with the length of a record and its checksum; ";
+  EXPECT_EQ(build_error(), wrong + "the file looks like text: csv_reader reads CSV");
+  files_.files["a.tfrecord"] = "x\x9c a stream of zlib";
+  EXPECT_EQ(build_error(), wrong + "it may be compressed by ZLIB, which is not read: write it with GZIP");
   files_.files["a.tfrecord"] = std::string("\x93NUMPY\x01\0v\0{'descr': '<f4'}", 25);
   EXPECT_TRUE(
       build_error().ends_with("; the file is a NumPy array: read it by the op npy_reader: {fields: {features: "
