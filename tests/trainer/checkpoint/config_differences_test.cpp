@@ -342,30 +342,36 @@ TEST_F(EveryOption, IsComparedOrSaysThatItNeedNotBe) {
   });
   // The only options that may differ: they decide nothing, or the length.
   std::set<std::string> expected;
-  const auto add = [&](const char* path, Decides decides) {
+  const auto add = [&](std::string_view path, Decides decides) {
+    if (!catalog_.ops.entries().contains(path.substr(0, path.find('.')))) return;  // a build may be without
     expected.insert(cat("input[0].", path, " ", static_cast<int>(decides)));
   };
-  for (const char* path : {"batch.capacity", "batch.threads", "cache.memory", "csv_reader.chunk_bytes",
-                           "csv_reader.index", "decode_csv.bad_rows_file", "idx_reader.chunk_bytes",
-                           "npy_reader.chunk_bytes", "npz_reader.chunk_bytes", "queue.capacity", "queue.threads",
-                           "record_reader.chunk_bytes", "shuffle_batch.capacity", "shuffle_batch.threads"})
+  for (const char* path : {"batch.capacity",
+                           "batch.threads",
+                           "cache.memory",
+                           "csv_reader.chunk_bytes",
+                           "csv_reader.index",
+                           "decode_csv.bad_rows_file",
+                           "decode_example.bad_rows_file",
+                           "decode_image.bad_rows_file",
+                           "hdf5_reader.chunk_bytes",
+                           "idx_reader.chunk_bytes",
+                           "lmdb_reader.chunk_bytes",
+                           "npy_reader.chunk_bytes",
+                           "npz_reader.chunk_bytes",
+                           "parquet_reader.bad_rows_file",
+                           "parquet_reader.chunk_bytes",
+                           "queue.capacity",
+                           "queue.threads",
+                           "record_reader.chunk_bytes",
+                           "shuffle_batch.capacity",
+                           "shuffle_batch.threads",
+                           "tfrecord_reader.chunk_bytes",
+                           "tfrecord_reader.max_record_bytes"})
     add(path, Decides::nothing);
-  for (const char* path : {"filename_queue.epochs", "idx_reader.epochs", "npy_reader.epochs", "repeat.epochs"})
+  for (const char* path : {"filename_queue.epochs", "idx_reader.epochs", "image_folder.epochs", "lmdb_reader.epochs",
+                           "npy_reader.epochs", "repeat.epochs"})
     add(path, Decides::length);
-  if (catalog_.ops.entries().contains("image_folder")) {  // a build may be without
-    add("decode_image.bad_rows_file", Decides::nothing);
-    add("image_folder.epochs", Decides::length);
-  }
-  if (catalog_.ops.entries().contains("parquet_reader")) {
-    add("parquet_reader.bad_rows_file", Decides::nothing);
-    add("parquet_reader.chunk_bytes", Decides::nothing);
-  }
-  if (catalog_.ops.entries().contains("tfrecord_reader")) {
-    for (const char* path :
-         {"decode_example.bad_rows_file", "tfrecord_reader.chunk_bytes", "tfrecord_reader.max_record_bytes"}) {
-      add(path, Decides::nothing);
-    }
-  }
   EXPECT_EQ(marked_, expected);
 }
 
