@@ -331,8 +331,7 @@ class LmdbReader final : public IndexSource {
  public:
   using Options = LmdbReaderOptions;
   static constexpr std::string_view kDoc = "reads the records of LMDB databases";
-  static constexpr std::string_view kExample =
-      "path: train, fields: {features: {db: x, type: uint8, size: 784}, label: {db: y, type: int32}}";
+  static constexpr std::string_view kExample = "path: train, fields: {x: {db: x, type: npy}, y: {db: y, type: int32}}";
 
   explicit LmdbReader(const Options& options)
       : IndexSource("the database",

@@ -44,7 +44,7 @@ class ParquetReader final : public FileSource {
   using Options = ParquetReaderOptions;
   static constexpr std::string_view kDoc = "reads the columns of Parquet files";
   static constexpr std::string_view kExample =
-      "fields: {features: {columns: [a, b]}, label: {columns: y, type: int32, default: -1}}";
+      "fields: {features: {columns: [a, b]}, label: {columns: y, default: -1}}";
 
   explicit ParquetReader(const Options& options)
       : FileSource({.unit_bytes = static_cast<uint64_t>(options.chunk_bytes)}),

@@ -131,6 +131,7 @@ TEST(FieldSelection, RefusesNamesThatAreNotThere) {
             "c.yaml:3:5: x.columns: the header has no column \"a\"; set csv_reader: {delimiter: \";\"}");
   CsvDialect commas = dialect(1, {"a,b"});
   commas.delimiter = ';';
+  commas.first_record = "1,2\n";
   EXPECT_EQ(select_error(plain("a"), commas),
             "c.yaml:3:5: x.columns: the header has no column \"a\"; set csv_reader: {delimiter: \",\"}");
 }
