@@ -196,7 +196,7 @@ void ArraySource::read(Chunk& chunk) const {
     try {
       add_rows(chunk, 1);
     } catch (Error& error) {
-      error.set_place({chunk.unit.file->path, chunk.unit.begin + static_cast<uint64_t>(row) + 1});
+      error.set_place({chunk.unit.file->path, static_cast<int64_t>(chunk.unit.begin) + row + 1});
       throw;
     }
   }

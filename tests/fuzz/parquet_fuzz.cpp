@@ -41,8 +41,8 @@ constexpr size_t kMostRows = 500;
 std::vector<std::string> rows_of(uint8_t choice, int chunk_bytes, MemoryFiles& files) {
   const std::string fields = cat("{columns: ", kColumns[choice % 4], kFields[choice / 4 % 8], '}');
   const std::string list =
-      cat("[{filename_queue: {files: a, epochs: 1}}, {parquet_reader: {chunk_bytes: ", chunk_bytes,
-          ", fields: {x: ", fields, "}", kOptions[choice / 32 % 2], "}}, {batch: {batch_size: 1}}]");
+      cat("[{filename_queue: {files: a, epochs: 1}}, {parquet_reader: {fields: {x: ", fields, "}",
+          kOptions[choice / 32 % 2], ", chunk_bytes: ", chunk_bytes, "}}, {batch: {batch_size: 1}}]");
   std::vector<std::string> out;
   try {
     Pipeline pipeline(InputGraph::build(parse_yaml(list, "list"), builtin_ops(), {.files = &files}), {});
