@@ -12,6 +12,8 @@ namespace millrace {
 
 namespace {
 
+DataError too_large() { return damaged_parquet("a page has a number above the largest that may be there"); }
+
 static_assert(std::endian::native == std::endian::little);
 
 uint64_t word_at(const std::byte* from) {
@@ -61,9 +63,12 @@ void unpack_bits(const std::byte* from, uint64_t bit, int width, T* to, size_t c
 template void unpack_bits(const std::byte*, uint64_t, int, uint8_t*, size_t);
 template void unpack_bits(const std::byte*, uint64_t, int, uint32_t*, size_t);
 
-BitRuns::BitRuns(std::span<const std::byte> bytes, int width)
+BitRuns::BitRuns(std::span<const std::byte> bytes, int width, uint32_t most)
     : at_(bytes.data()), end_(bytes.data() + bytes.size()), width_(width) {
   if (width < 0 || width > 32) throw damaged_parquet("a page has numbers of more than 32 bits");
+  const auto of_width = static_cast<uint32_t>((uint64_t{1} << width) - 1);
+  most_ = std::min(most, of_width);
+  checks_packed_ = most_ < of_width;
 }
 
 void BitRuns::next_run() {
@@ -93,6 +98,7 @@ void BitRuns::next_run() {
     value_ = 0;
     std::memcpy(&value_, at_, bytes);
     at_ += bytes;
+    if (value_ > most_) throw too_large();
   }
 }
 
@@ -104,6 +110,7 @@ void BitRuns::read(T* to, size_t count) {
     if (packed_) {
       unpack_bits(run_, bit_, width_, to, some);
       bit_ += some * static_cast<uint64_t>(width_);
+      if (checks_packed_ && std::any_of(to, to + some, [&](T number) { return number > most_; })) throw too_large();
     } else {
       std::fill_n(to, some, static_cast<T>(value_));
     }

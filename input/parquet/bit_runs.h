@@ -20,8 +20,9 @@ void unpack_bits(const std::byte* from, uint64_t bit, int width, T* to, size_t c
 class BitRuns {
  public:
   BitRuns() = default;
-  // Of `bytes`, which stay. Throws DataError, as the other functions do, without a place.
-  BitRuns(std::span<const std::byte> bytes, int width);
+  // Of `bytes`, which stay; a number above `most` is an error. Throws DataError, as the other functions do, without a
+  // place.
+  BitRuns(std::span<const std::byte> bytes, int width, uint32_t most = UINT32_MAX);
 
   // Throw DataError if so many numbers are not there. T: uint8_t, uint32_t.
   template <class T>
@@ -41,9 +42,10 @@ class BitRuns {
   const std::byte* run_ = nullptr;  // the packed numbers
   uint64_t left_ = 0;               // numbers of the run
   uint64_t bit_ = 0;                // of the run, of the next number
-  uint32_t value_ = 0;
+  uint32_t value_ = 0, most_ = 0;
   int width_ = 0;
   bool packed_ = false;
+  bool checks_packed_ = false;  // their bits may be more than most_
 };
 
 }  // namespace millrace

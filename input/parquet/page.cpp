@@ -43,7 +43,8 @@ std::span<const std::byte> Page::take_sized(std::span<const std::byte>& rest) co
 PageCursor Page::begin(uint64_t row) const {
   return {.row = row,
           .repetition = is_list_ ? BitRuns(repetition_, 1) : BitRuns(),
-          .definition = most_definition_ > 0 ? BitRuns(definition_, std::bit_width(most_definition_)) : BitRuns(),
+          .definition = most_definition_ > 0 ? BitRuns(definition_, std::bit_width(most_definition_), most_definition_)
+                                             : BitRuns(),
           .values = values_.begin()};
 }
 

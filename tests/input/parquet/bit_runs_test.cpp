@@ -102,6 +102,18 @@ TEST_F(BitRunsTest, CountsNumbersAndKnowsRepetitions) {
   EXPECT_EQ(levels.repeated(3), std::nullopt) << "packed";
 }
 
+TEST_F(BitRunsTest, RefusesNumbersAboveTheLargest) {
+  for (const std::string& text : {repeated_run(8, 3, 2), packed_run({0, 1, 2, 0, 3}, 2)}) {
+    const Bytes bytes(text);
+    std::vector<uint8_t> got(8);
+    EXPECT_EQ(error_of([&] { BitRuns(bytes.span(), 2, 3).read(got.data(), 8); }), "no error");
+    EXPECT_NE(error_of([&] { BitRuns(bytes.span(), 2, 2).read(got.data(), 8); }).find("above the largest"),
+              std::string::npos);
+    EXPECT_NE(error_of([&] { BitRuns(bytes.span(), 2, 2).skip_counting(8, 2); }).find("above the largest"),
+              std::string::npos);
+  }
+}
+
 TEST_F(BitRunsTest, RefusesWhatIsNotThere) {
   const auto error = [](const std::string& text, size_t count, int width = 3) {
     return error_of([&] {
@@ -120,6 +132,7 @@ TEST_F(BitRunsTest, RefusesWhatIsNotThere) {
   EXPECT_EQ(error(varint(100000 << 1 | 1) + "abc", 8), "no error") << "the bytes of what is not needed may be missing";
   EXPECT_EQ(error(varint(100000 << 1 | 1) + "abc", 9), few);
   EXPECT_EQ(error(varint(0) + varint(1) + repeated_run(1, 1, 3), 1), "no error") << "empty runs";
+  EXPECT_NE(error(repeated_run(5, 8, 3), 1).find("above the largest"), std::string::npos) << "in a whole byte";
   EXPECT_EQ(error("abc", 1, 33).substr(0, 73),
             "the Parquet file is damaged: a page has numbers of more than 32 bits; was");
   EXPECT_NE(error(std::string(12, '\xff'), 1).find("a run without a length"), std::string::npos);

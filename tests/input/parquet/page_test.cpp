@@ -96,6 +96,21 @@ TEST_F(PageTest, FindsTheRowsOfLists) {
   }
 }
 
+TEST_F(PageTest, RefusesLevelsAboveTheHighest) {
+  const ParquetColumn of_two = {.name = "a", .width = 4, .most_definition = 2, .is_list = true};
+  const Page repetition = page(list_, {.entries = 2}, sized(repeated_run(2, 2, 1)) + sized(repeated_run(2, 0, 1)));
+  const Page run = page(optional_, {.entries = 2}, sized(repeated_run(2, 2, 1)));
+  const Page packed =
+      page(of_two, {.entries = 2}, sized(repeated_run(2, 0, 1)) + sized(packed_run({0, 3}, 2)) + "12345678");
+  EXPECT_NE(error_of([&] { repetition.count_rows(); }).find("above the largest"), std::string::npos);
+  for (const Page* const one : {&run, &packed}) {
+    PageCursor at = one->begin(0);
+    EXPECT_NE(error_of([&] { one->take_levels(at, 2, *scratch_); }).find("above the largest"), std::string::npos);
+    PageCursor passed = one->begin(0);
+    EXPECT_NE(error_of([&] { one->pass_rows(passed, 2, *scratch_); }).find("above the largest"), std::string::npos);
+  }
+}
+
 TEST_F(PageTest, RefusesLevelsThatAreNone) {
   const std::string short_of =
       "the Parquet file is damaged: a page is shorter than its levels; was it copied or "
