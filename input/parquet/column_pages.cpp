@@ -87,10 +87,14 @@ bool ColumnPages::locate(PageReadScratch& scratch) {
     }
     // Only the levels tell how many lists a page has.
     if (data && column().column().is_list) found.page = read(found, scratch);
+    if (data) found.rows = found.page != nullptr ? found.page->count_rows() : header.entries;
+    if (found.rows > settings_.rows - rows_) throw damaged_parquet("its pages have more rows than its row group");
+    if (found.page != nullptr && entries_ == 0 && found.page->begins_within_row()) {
+      throw damaged_parquet("its first list has no beginning");
+    }
     next_ = found.begin + header.packed_bytes;
     if (!data) continue;
     entries_ += header.entries;
-    found.rows = found.page != nullptr ? found.page->count_rows() : header.entries;
     rows_ += found.rows;
     pages_.push_back(std::move(found));
     if (pages_.back().page != nullptr) count_loaded(pages_.size() - 1);

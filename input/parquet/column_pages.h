@@ -30,6 +30,7 @@ class ColumnPages {
     std::shared_ptr<const FileEntry> entry;
     uint64_t data_end = 0;  // where the pages of the file end
     ColumnChunk chunk = {};
+    uint64_t rows = 0;  // of the row group
     std::shared_ptr<const FieldColumn> column;
   };
   explicit ColumnPages(Settings settings) : settings_(std::move(settings)), next_(settings_.chunk.begin) {}

@@ -229,13 +229,18 @@ void ColumnReader::read_entries(size_t count, ListRows& lists, ReaderScratch& sc
   const ParquetColumn& kind = column().column();
   size_t i = 0;
   const auto begin_entry = [&] {
-    if (repetition[i] == 0) lists.begin_row();
+    if (repetition[i] == 0) {
+      lists.begin_row();
+    } else {
+      lists.go_on();
+    }
     ++i;
   };
   const auto pass_missing = [&] {
     while (i < count && there < count && levels[i] != kind.most_definition) {
       const uint8_t level = levels[i];
       begin_entry();
+      if (level <= kind.empty_definition) lists.close();
       if (level < kind.empty_definition) lists.add_missing_list();
       if (level > kind.empty_definition) lists.add_missing_value();
     }

@@ -6,6 +6,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/parquet/thrift_reader.h"
 
 namespace millrace {
 
@@ -28,6 +29,7 @@ void ListRows::begin_row() {
   end();
   ++row_;
   length_ = 0;
+  closed_ = false;
   judged_ = spec_.ragged();
   if (spec_.ragged()) {
     list_ = &args_.rows.varying(args_.column.field_number(), row_);
@@ -35,6 +37,15 @@ void ListRows::begin_row() {
   } else {
     fixed_ = args_.rows.at(args_.column.field_number(), row_);
   }
+}
+
+void ListRows::go_on() const {
+  if (closed_) throw damaged_parquet("a list without values goes on");
+}
+
+void ListRows::close() {
+  closed_ = true;
+  if (length_ > 0) go_on();
 }
 
 void ListRows::end() {

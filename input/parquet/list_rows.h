@@ -36,6 +36,10 @@ class ListRows {
 
   // Begins the next row. The functions below add to it.
   void begin_row();
+  // Says that another value of the row follows. Throws DataError, without a place, if it has none.
+  void go_on() const;
+  // The row's list is missing or empty. Throws as go_on() does if it has values already.
+  void close();
   void add_text(std::string_view text);
   // Numbers in the field's type. More than one only if FieldColumn::checks_numbers() is false.
   void add_numbers(const std::byte* numbers, size_t count);
@@ -57,6 +61,7 @@ class ListRows {
   Varying* list_ = nullptr;     // its values, if rows differ
   std::byte* fixed_ = nullptr;  // else its values
   size_t length_ = 0;           // how many values it has so far
+  bool closed_ = false;         // it has no values
   bool judged_ = true;          // its length is as it should be, or is told already
 };
 

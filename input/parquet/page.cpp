@@ -48,6 +48,10 @@ PageCursor Page::begin(uint64_t row) const {
           .values = values_.begin()};
 }
 
+bool Page::begins_within_row() const {
+  return is_list_ && header_.entries > 0 && BitRuns(repetition_, 1).skip_counting(1, 1) == 1;
+}
+
 uint64_t Page::count_rows() const {
   return is_list_ ? BitRuns(repetition_, 1).skip_counting(header_.entries, 0) : header_.entries;
 }

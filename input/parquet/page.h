@@ -33,6 +33,8 @@ class Page {
   const PageValues& values() const { return values_; }
   PageCursor begin(uint64_t row) const;
 
+  // Whether its first entry goes on with a row of the page before.
+  bool begins_within_row() const;
   // How many rows begin in it. All levels of a list are read for that.
   uint64_t count_rows() const;
   // Goes on to where the row `rows` after the cursor's begins, or to the end of the page.

@@ -98,6 +98,7 @@ std::shared_ptr<ColumnPages> TableReader::pages_of(const Part& part, size_t colu
                                     .entry = part.table.file,
                                     .data_end = part.table.data_end,
                                     .chunk = part.group.chunks[column],
+                                    .rows = part.group.rows,
                                     .column = part.table.columns[column]};
   slot.chunks.push_back({&part.group, std::make_shared<ColumnPages>(std::move(settings))});
   return slot.chunks.back().pages;

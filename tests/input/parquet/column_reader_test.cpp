@@ -194,6 +194,23 @@ TEST_F(ListReaderTest, ReadsListsOfTexts) {
              [&](size_t begin, size_t end, size_t piece) { return varying(texts, column, begin, end, piece); });
 }
 
+TEST_F(ListReaderTest, RefusesLevelsThatMakeNoLists) {
+  const TestColumn column(of_numbers_, "columns: 0, default: []", 0);
+  const auto error = [&](const std::string& text, uint64_t values, uint64_t rows) {
+    return error_of([&] { varying({text, values, PageCodec::none, rows}, column, 0, rows, 1000); });
+  };
+  const std::string two = bytes_of_numbers<int64_t>({1, 2});
+  const std::string goes_on = "a list without values goes on";
+  EXPECT_EQ(error(page({0, 1, 0}, {3, 3, 1}, two), 3, 2), "no error");
+  EXPECT_NE(error(page({0, 1, 0}, {3, 1, 3}, two), 3, 2).find(goes_on), std::string::npos) << "an empty list";
+  EXPECT_NE(error(page({0, 1, 0}, {0, 3, 3}, two), 3, 2).find(goes_on), std::string::npos) << "a missing list";
+  EXPECT_NE(error(page({0}, {1}, "") + page({1, 0}, {3, 3}, two), 3, 2).find(goes_on), std::string::npos);
+  EXPECT_NE(error(page({1, 0}, {3, 3}, two), 2, 1).find("its first list has no beginning"), std::string::npos);
+  const std::string more = "its pages have more rows than its row group";
+  EXPECT_NE(error(page({0, 0, 1}, {1, 3, 3}, two), 3, 1).find(more), std::string::npos);
+  EXPECT_NE(error(page({0}, {1}, "") + page({0, 1}, {3, 3}, two), 3, 1).find(more), std::string::npos);
+}
+
 // A run of a few bytes may stand for as many values as one likes.
 TEST_F(ListReaderTest, StopsWhereListsTakeTooMuch) {
   const int64_t count = 1 << 30;

@@ -57,6 +57,23 @@ TEST(ListRows, FillsRowsOfOneLength) {
             "column 3 \"a\" (x): expected a list of 2 values, got 3");
 }
 
+TEST(ListRows, RefusesValuesOfAListWithoutValues) {
+  const TestColumn column(kLists, "columns: 0, type: int32", 0);
+  RowBlock rows = column.rows(2);
+  rows.clear_varying();
+  RowFaults faults;
+  VaryingLimit limit;
+  ListRows lists({*column.get(), rows, 0, faults, limit});
+  const std::string number = bytes_of_numbers<int32_t>({1});
+  lists.begin_row();
+  lists.close();
+  EXPECT_NE(error_of([&] { lists.go_on(); }).find("a list without values goes on"), std::string::npos);
+  lists.begin_row();
+  lists.add_numbers(reinterpret_cast<const std::byte*>(number.data()), 1);
+  EXPECT_EQ(error_of([&] { lists.go_on(); }), "no error");
+  EXPECT_NE(error_of([&] { lists.close(); }).find("a list without values goes on"), std::string::npos);
+}
+
 TEST(VaryingLimit, IsAnError) {
   VaryingLimit limit;
   limit.add(uint64_t{256} << 20);

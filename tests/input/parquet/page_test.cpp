@@ -60,6 +60,7 @@ TEST_F(PageTest, GivesLevelsAndValuesFromEveryRowOn) {
            levels + values);
   for (const Page* const one : {&first, &second}) {
     EXPECT_EQ(one->count_rows(), 13u);
+    EXPECT_FALSE(one->begins_within_row());
     for (size_t begin = 0; begin < all.size(); ++begin) {
       for (size_t end = begin; end <= all.size(); ++end) {
         PageCursor at = one->begin(100);
@@ -82,6 +83,7 @@ TEST_F(PageTest, FindsTheRowsOfLists) {
                           sized(packed_run(repetition, 1)) + sized(repeated_run(8, 1, 1)) +
                               bytes_of_numbers<int32_t>({0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(lists.count_rows(), 4u);
+  EXPECT_TRUE(lists.begins_within_row());
   const uint32_t begins[] = {1, 2, 5, 7, 8};
   for (uint64_t row = 0; row < 5; ++row) {
     PageCursor at = lists.begin(0);

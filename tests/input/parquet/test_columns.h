@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,7 @@ struct TestPages {
   std::string pages;
   uint64_t values = 0;
   PageCodec codec = PageCodec::none;
+  std::optional<uint64_t> rows = {};  // absent: as many as values
 
   std::shared_ptr<ColumnPages> open(const TestColumn& column) const {
     const auto file = std::make_shared<const BytesFile>(pages);
@@ -59,6 +61,7 @@ struct TestPages {
                               .entry = std::make_shared<const FileEntry>(FileEntry{.path = "a", .size = pages.size()}),
                               .data_end = pages.size(),
                               .chunk = {.codec = codec, .values = values},
+                              .rows = rows.value_or(values),
                               .column = column.get()});
   }
 };
