@@ -25,10 +25,12 @@ uint64_t wide_bits(const std::byte* from, uint64_t bit, int width) {
 
 }  // namespace
 
-DeltaNumbers::DeltaNumbers(std::span<const std::byte> bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {
+DeltaNumbers::DeltaNumbers(std::span<const std::byte> bytes, uint64_t most)
+    : at_(bytes.data()), end_(bytes.data() + bytes.size()) {
   constexpr uint64_t kMostBlock = 1 << 20;
   const uint64_t block = varint(), miniblocks = varint();
   numbers_ = varint();
+  if (numbers_ > most) throw damaged_parquet("a page has more values than it says");
   last_ = unzigzag(varint());
   at_first_ = true;
   if (block == 0 || block > kMostBlock || miniblocks == 0 || block % (8 * miniblocks) != 0) {

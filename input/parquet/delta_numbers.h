@@ -12,8 +12,8 @@ class DeltaNumbers {
  public:
   DeltaNumbers() = default;
   // Reads the head of the numbers, which `bytes` begin with; the bytes stay. Throws DataError, as the other functions
-  // do, without a place. REQUIRES: kPageSlack bytes after them.
-  explicit DeltaNumbers(std::span<const std::byte> bytes);
+  // do, without a place; also if there are more than `most`. REQUIRES: kPageSlack bytes after them.
+  explicit DeltaNumbers(std::span<const std::byte> bytes, uint64_t most = UINT64_MAX);
 
   // Throw DataError if so many numbers are not there. T: int32_t, int64_t; sums wrap around.
   template <class T>

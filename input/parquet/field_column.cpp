@@ -86,7 +86,7 @@ std::shared_ptr<const Dictionary> FieldColumn::dictionary(PageBytes bytes, size_
   auto out = std::make_shared<Dictionary>();
   out->bytes = std::move(bytes);
   out->size = size;
-  const PageValues values(column_, PageEncoding::plain, {out->bytes.data(), byte_count}, nullptr);
+  const PageValues values(column_, PageEncoding::plain, {out->bytes.data(), byte_count}, nullptr, size);
   const bool texts = field_.spec.text || conversion_.from_texts();
   const size_t least = texts ? sizeof(uint32_t) : conversion_.width();  // bytes of a value
   if (size > byte_count / (column_.width > 0 ? column_.width : least)) {

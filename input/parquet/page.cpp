@@ -23,7 +23,7 @@ Page::Page(const ParquetColumn& column, const PageHeader& header, PageBytes byte
     if (is_list_) repetition_ = take_sized(rest);
     if (most_definition_ > 0) definition_ = take_sized(rest);
   }
-  values_ = PageValues(column, header.encoding, rest, std::move(dictionary));
+  values_ = PageValues(column, header.encoding, rest, std::move(dictionary), header.entries);
 }
 
 std::span<const std::byte> Page::take(std::span<const std::byte>& rest, size_t bytes) const {

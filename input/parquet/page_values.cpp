@@ -46,8 +46,8 @@ void join_streams(const std::byte* from, size_t distance, size_t count, std::byt
 }  // namespace
 
 PageValues::PageValues(const ParquetColumn& column, PageEncoding encoding, std::span<const std::byte> bytes,
-                       std::shared_ptr<const Dictionary> dictionary)
-    : stored_(column.stored), encoding_(encoding), width_(column.width), bytes_(bytes) {
+                       std::shared_ptr<const Dictionary> dictionary, uint64_t most)
+    : stored_(column.stored), encoding_(encoding), width_(column.width), most_(most), bytes_(bytes) {
   if (!may_be(stored_, encoding)) {
     throw damaged_parquet(cat("a page has ", column.type_text(), " in the encoding ", static_cast<int>(encoding)));
   }
@@ -73,16 +73,16 @@ ValueCursor PageValues::begin() const {
       out.runs = BitRuns(bytes_.subspan(sizeof size, size), 1);
       break;
     }
-    case PageEncoding::delta_binary_packed: out.delta = Copied(DeltaCursor{DeltaNumbers(bytes_)}); break;
+    case PageEncoding::delta_binary_packed: out.delta = Copied(DeltaCursor{DeltaNumbers(bytes_, most_)}); break;
     case PageEncoding::delta_length_byte_array: {
-      const DeltaNumbers lengths(bytes_);
+      const DeltaNumbers lengths(bytes_, most_);
       out.at = DeltaNumbers(lengths).rest().data();
       out.delta = Copied(DeltaCursor{lengths});
       break;
     }
     case PageEncoding::delta_byte_array: {
-      const DeltaNumbers prefixes(bytes_);
-      const DeltaNumbers lengths(DeltaNumbers(prefixes).rest());
+      const DeltaNumbers prefixes(bytes_, most_);
+      const DeltaNumbers lengths(DeltaNumbers(prefixes).rest(), most_);
       out.at = DeltaNumbers(lengths).rest().data();
       out.delta = Copied(DeltaCursor{lengths, prefixes});
       break;

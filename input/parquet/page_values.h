@@ -76,10 +76,10 @@ struct ValueScratch {
 class PageValues {
  public:
   PageValues() = default;
-  // The values that `bytes`, of which the page's own memory holds kPageSlack more, begin with. Throws DataError, as all
-  // functions do, without a place.
+  // The values that `bytes`, of which the page's own memory holds kPageSlack more, begin with; at most `most`. Throws
+  // DataError, as all functions do, without a place.
   PageValues(const ParquetColumn& column, PageEncoding encoding, std::span<const std::byte> bytes,
-             std::shared_ptr<const Dictionary> dictionary);
+             std::shared_ptr<const Dictionary> dictionary, uint64_t most);
 
   ValueCursor begin() const;
   const Dictionary* dictionary() const { return dictionary_.get(); }
@@ -116,6 +116,7 @@ class PageValues {
   StoredType stored_ = StoredType::int32;
   PageEncoding encoding_ = PageEncoding::plain;
   size_t width_ = 0;
+  uint64_t most_ = 0;
   std::span<const std::byte> bytes_;
   std::shared_ptr<const Dictionary> dictionary_;
 };

@@ -89,6 +89,10 @@ TEST(DeltaNumbers, RefusesWhatIsNotThere) {
   }
   EXPECT_NE(error(head(128, 1) + zigzag(0) + "\x41" + std::string(2000, '\0'), 2).find("more than 64 bits"),
             std::string::npos);
+  const std::string whole = all + std::string(kPageSlack, '\x7f');
+  EXPECT_EQ(error_of([&] { DeltaNumbers(span_of(whole, all.size()), 97); }), "no error");
+  EXPECT_NE(error_of([&] { DeltaNumbers(span_of(whole, all.size()), 96); }).find("more values than it says"),
+            std::string::npos);
   // A count that no bytes stand for takes no time.
   EXPECT_NE(error(varint(128) + varint(4) + varint(UINT64_MAX) + zigzag(0), 2).find("ends too early"),
             std::string::npos);

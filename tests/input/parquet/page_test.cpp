@@ -98,6 +98,15 @@ TEST_F(PageTest, FindsTheRowsOfLists) {
   }
 }
 
+TEST_F(PageTest, RefusesMoreDifferencesThanEntries) {
+  const PageHeader head = {.encoding = PageEncoding::delta_binary_packed, .entries = 2};
+  const ParquetColumn required = {.name = "a", .width = 4};
+  const Page two = page(required, head, testing_support::delta_of({1, 2}));
+  const Page three = page(required, head, testing_support::delta_of({1, 2, 3}));
+  EXPECT_EQ(error_of([&] { two.begin(0); }), "no error");
+  EXPECT_NE(error_of([&] { three.begin(0); }).find("more values than it says"), std::string::npos);
+}
+
 TEST_F(PageTest, RefusesLevelsAboveTheHighest) {
   const ParquetColumn of_two = {.name = "a", .width = 4, .most_definition = 2, .is_list = true};
   const Page repetition = page(list_, {.entries = 2}, sized(repeated_run(2, 2, 1)) + sized(repeated_run(2, 0, 1)));

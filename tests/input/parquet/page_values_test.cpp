@@ -27,14 +27,15 @@ class PageValuesTest : public ::testing::Test {
     uint32_t width;
     PageEncoding encoding;
   };
-  PageValues values(const Kind& kind, const std::string& bytes,
-                    std::shared_ptr<const Dictionary> dictionary = nullptr) {
+  PageValues values(const Kind& kind, const std::string& bytes, std::shared_ptr<const Dictionary> dictionary = nullptr,
+                    uint64_t most = 1000) {
     bytes_ = bytes + std::string(kPageSlack, '\x33');
     const ParquetColumn column{.name = "a", .stored = kind.stored, .width = kind.width};
     return {column,
             kind.encoding,
             {reinterpret_cast<const std::byte*>(bytes_.data()), bytes.size()},
-            std::move(dictionary)};
+            std::move(dictionary),
+            most};
   }
   // All values as their stored bytes, read in pieces after `skipped` others.
   std::string fixed(const PageValues& from, size_t count, size_t width, size_t skipped, size_t piece) {
@@ -183,6 +184,14 @@ TEST_F(PageValuesTest, RefusesWhatCannotBe) {
   EXPECT_NE(error(delta(PageEncoding::delta_byte_array), delta_of({0, -1}) + delta_of({1, 1}) + "ab")
                 .find("begins as no other"),
             std::string::npos);
+  const std::string lengths = delta_of({1, 1, 1}), some = delta_of({0, 0});
+  const auto begins = [&](PageEncoding encoding, const std::string& bytes, uint64_t most) {
+    return error_of([&] { values(delta(encoding), bytes, nullptr, most).begin(); });
+  };
+  EXPECT_EQ(begins(PageEncoding::delta_length_byte_array, lengths + "abc", 3), "no error");
+  EXPECT_NE(begins(PageEncoding::delta_length_byte_array, lengths + "abc", 2).find("more values"), std::string::npos);
+  EXPECT_NE(begins(PageEncoding::delta_byte_array, lengths + some + "ab", 2).find("more values"), std::string::npos);
+  EXPECT_NE(begins(PageEncoding::delta_byte_array, some + lengths + "abc", 2).find("more values"), std::string::npos);
   EXPECT_EQ(
       error_of([&] {
         values({StoredType::float32, 4, PageEncoding::delta_binary_packed}, "");
