@@ -7,7 +7,6 @@
 #include "millrace/core/text.h"
 #include "millrace/input/arrays/array_layout.h"
 #include "millrace/input/compressed/compression.h"
-#include "millrace/input/files/foreign_file.h"
 
 namespace millrace {
 
@@ -90,11 +89,6 @@ ColumnChunk read_column_chunk(ThriftReader& reader, const ParquetColumn& column,
   return out;
 }
 
-std::string hint_for(const FileRange& range) {
-  const std::optional<ForeignFile> foreign = foreign_file(range.read(0, 512), false);
-  return foreign ? foreign->hint() : "csv_reader reads text";
-}
-
 }  // namespace
 
 std::string_view to_string(PageCodec codec) {
@@ -106,7 +100,7 @@ ParquetFooter::ParquetFooter(const File& file, uint64_t size) {
   const FileRange range{file, 0, size};
   const std::string head = range.read(0, kMagic.size());
   if (head == kEncryptedMagic) throw ConfigError("the Parquet file is encrypted", {}, "write it without encryption");
-  if (head != kMagic) throw DataError("this is no Parquet file", {}, hint_for(range));
+  if (head != kMagic) throw DataError("this is no Parquet file", {}, other_format_hint(range));
   const std::string tail = size < kTailBytes + kMagic.size() ? "" : range.read(size - kTailBytes, kTailBytes);
   if (!tail.ends_with(kMagic)) throw damaged_parquet("its end is missing");
   const uint64_t length = little_endian(std::string_view(tail).substr(0, 4));

@@ -86,9 +86,10 @@ TEST(ParquetFooter, RefusesFilesThatAreNone) {
   const std::string damaged = "the Parquet file is damaged: ", hint = "; was it copied or downloaded as a whole?";
   const std::string whole = two_columns({3}).bytes();
   EXPECT_EQ(error_in(whole), "no error");
-  EXPECT_EQ(error_in("a,b\n1,2\n"), "this is no Parquet file; csv_reader reads text");
-  EXPECT_EQ(error_in("\x1f\x8b more").substr(0, 63), "this is no Parquet file; the file is compressed by gzip: decomp");
-  EXPECT_EQ(error_in(""), "this is no Parquet file; csv_reader reads text");
+  EXPECT_EQ(error_in("a,b\n1,2\n"), "this is no Parquet file; the file looks like text: csv_reader reads CSV");
+  EXPECT_EQ(error_in("\x1f\x8b more"),
+            "this is no Parquet file; the file is compressed by gzip: unpack it first: gzip -d FILE");
+  EXPECT_EQ(error_in(""), "this is no Parquet file");
   EXPECT_EQ(error_in("PAR1"), damaged + "its end is missing" + hint);
   EXPECT_EQ(error_in("PAR1PAR1"), damaged + "its end is missing" + hint);
   EXPECT_EQ(error_in(whole.substr(0, whole.size() - 1)), damaged + "its end is missing" + hint);
