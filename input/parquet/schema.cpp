@@ -52,7 +52,6 @@ void set_converted(int64_t type, Element& out) {
 
 void read_logical(ThriftReader& reader, Element& out) {
   reader.structure([&](int64_t kind) {
-    out.annotation = kind < kInterval ? static_cast<uint8_t>(kind) : uint8_t{kNone};
     reader.structure([&](int64_t field) {
       if (kind == kDecimal && field == 1) {
         out.scale = reader.integer();
@@ -69,6 +68,7 @@ void read_logical(ThriftReader& reader, Element& out) {
         reader.skip();
       }
     });
+    out.annotation = kind < kInterval ? static_cast<uint8_t>(kind) : uint8_t{kNone};
   });
 }
 

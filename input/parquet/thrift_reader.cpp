@@ -17,7 +17,7 @@ DataError damaged_parquet(std::string_view what) {
 }
 
 void ThriftReader::expect(uint8_t type) const {
-  if (type_ != type) throw damaged_parquet("its metadata have a value of another type");
+  if (type_ != type) throw OtherType();
 }
 
 uint8_t ThriftReader::byte() {

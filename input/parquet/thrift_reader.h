@@ -7,11 +7,13 @@
 //     }
 //   });
 //
-// Every function throws DataError, without a place, if the bytes are no such value.
+// Every function throws DataError, without a place, if the bytes are no value. A field of another type than it is read
+// as is passed over, as if it were absent: so do other readers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string_view>
 
 #include "millrace/core/errors.h"
@@ -30,7 +32,18 @@ class ThriftReader {
   template <class Field>
   void structure(const Field& field) {
     expect(kStruct);
-    for (int64_t number = 0; next_field(number);) field(number);
+    for (int64_t number = 0; next_field(number);) {
+      const size_t begin = at_;
+      const uint8_t type = type_;
+      try {
+        field(number);
+      } catch (const OtherType&) {
+        at_ = begin;
+        type_ = type;
+        in_list_ = false;
+        skip();
+      }
+    }
   }
   // Calls element() for each element of a list; it has to read it, or to skip it.
   template <class Element>
@@ -69,6 +82,7 @@ class ThriftReader {
     kStruct = 12,
     kUuid = 13
   };
+  struct OtherType : std::exception {};
   struct ListHeader {
     uint8_t type = kEnd;
     uint64_t size = 0;

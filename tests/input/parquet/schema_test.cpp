@@ -72,6 +72,20 @@ TEST(Schema, KnowsTheUnitsOfTimes) {
   }
 }
 
+// Some programs write the repetition as a bool if they do not know it.
+TEST(Schema, TakesAFieldOfAnotherTypeForAbsent) {
+  Thrift root, leaf;
+  root.text(4, "root").number(5, 1);
+  leaf.number(1, kInt64).flag(3, false).text(4, "a").part(10, Thrift().flag(14, true));
+  const std::string bytes = Thrift().parts(2, {root, leaf}).bytes();
+  std::vector<ParquetColumn> columns;
+  ThriftReader reader(bytes);
+  reader.structure([&](int64_t) { columns = read_schema(reader); });
+  ASSERT_EQ(columns.size(), 1u);
+  EXPECT_EQ(columns[0].type_text(), "int64");
+  EXPECT_EQ(columns[0].most_definition, 0) << "it is required";
+}
+
 // The levels of a column: of a value, of an empty list.
 std::string levels(const ParquetColumn& column) {
   return cat(column.is_list ? "list " : "", static_cast<int>(column.most_definition), ' ',

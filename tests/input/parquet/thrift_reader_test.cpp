@@ -89,14 +89,35 @@ TEST(ThriftReader, RefusesWhatIsNone) {
   const std::string number = Thrift().number(1, 5).bytes();
   EXPECT_EQ(error_of([&] {
               ThriftReader reader(number);
-              reader.structure([&](int64_t) { reader.text(); });
-            }),
-            damaged + "have a value of another type" + hint);
-  EXPECT_EQ(error_of([&] {
-              ThriftReader reader(number);
               reader.structure([&](int64_t) { reader.integer(0, 4); });
             }),
             damaged + "say 5, which cannot be" + hint);
+}
+
+TEST(ThriftReader, PassesFieldsOfAnotherType) {
+  Thrift inner;
+  inner.number(1, 5).text(2, "x");
+  Thrift all;
+  all.flag(1, true).number(2, 300).text(3, "text").part(4, inner).parts(5, {inner, inner}).add(6, 9, "\x21\1\2");
+  const std::string bytes = all.part(7, inner).number(8, 77).bytes();
+  std::string seen;
+  ThriftReader reader(bytes);
+  const auto see = [&](const auto& value) { seen += cat(value, ' '); };
+  reader.structure([&](int64_t field) {
+    seen += cat('[', field, "] ");
+    switch (field) {
+      case 1: return see(reader.integer());
+      case 2: return see(reader.text());
+      case 3: return reader.structure([](int64_t) {});
+      case 4: return see(reader.boolean());
+      case 5: return reader.list([&] { see(reader.integer()); });
+      case 6: return reader.list([&] { see(reader.text()); });
+      case 7: return reader.structure([&](int64_t) { see(reader.integer()); });
+      default: return see(reader.integer());
+    }
+  });
+  EXPECT_EQ(seen, "[1] [2] [3] [4] [5] [6] [7] 5 [8] 77 ");
+  EXPECT_EQ(reader.at(), bytes.size());
 }
 
 TEST(ThriftReader, KnowsWhetherMoreBytesWouldHelp) {
