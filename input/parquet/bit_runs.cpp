@@ -12,7 +12,7 @@ namespace millrace {
 
 namespace {
 
-DataError too_large() { return damaged_parquet("a page has a number above the largest that may be there"); }
+DataError above_the_largest() { return damaged_parquet("a page has a number above the largest that may be there"); }
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -98,7 +98,7 @@ void BitRuns::next_run() {
     value_ = 0;
     std::memcpy(&value_, at_, bytes);
     at_ += bytes;
-    if (value_ > most_) throw too_large();
+    if (value_ > most_) throw above_the_largest();
   }
 }
 
@@ -110,7 +110,8 @@ void BitRuns::read(T* to, size_t count) {
     if (packed_) {
       unpack_bits(run_, bit_, width_, to, some);
       bit_ += some * static_cast<uint64_t>(width_);
-      if (checks_packed_ && std::any_of(to, to + some, [&](T number) { return number > most_; })) throw too_large();
+      if (checks_packed_ && std::any_of(to, to + some, [&](T number) { return number > most_; }))
+        throw above_the_largest();
     } else {
       std::fill_n(to, some, static_cast<T>(value_));
     }

@@ -134,6 +134,10 @@ void set_type(const Element& element, ParquetColumn& out) {
     case kHalf:
       if (out.stored == StoredType::fixed && out.width == 2) out.meaning = Meaning::half;
       break;
+    case kNothing:
+      // All values are missing, so any field can have them.
+      if (out.stored == StoredType::int96) out.meaning = Meaning::number;
+      break;
     case kTime: out.refused = "times of day"; break;
     case kUuid: out.refused = "UUIDs"; break;
     case kInterval: out.refused = "intervals"; break;

@@ -66,6 +66,20 @@ class ParquetFilesTest : public ::testing::Test {
   std::vector<ParquetTable> tables_;
 };
 
+TEST_F(ParquetFilesTest, AColumnOfNothingButNullsIsOfAnyType) {
+  using testing_support::Thrift;
+  for (const int stored : {testing_support::kBoolean, kInt32, kInt64, testing_support::kInt96, kFloat, kBytes}) {
+    const FileParts nulls{
+        .schema = {{.name = "a", .type = stored, .repetition = 1, .logical = Thrift().part(11, Thrift())}},
+        .groups = {{.rows = 0, .chunks = {{.type = stored}}}}};
+    EXPECT_EQ(types("{n: {columns: a}, i: {columns: a, type: uint8}, s: {columns: a, type: string}, d: {columns: a, "
+                    "type: date}, t: {columns: a, type: timestamp, as: int64}}",
+                    {nulls}),
+              "float32 (1) uint8 (1) string (1) float64 (1) int64 (1) ")
+        << stored;
+  }
+}
+
 TEST_F(ParquetFilesTest, OptionsAndColumnsMakeTheFields) {
   EXPECT_EQ(types("{a: {columns: a}, all: {columns: [a, a], type: float64}, t: {columns: time, type: timestamp}, v: "
                   "{columns: v}, w: {columns: w, type: int64, split: \";\"}, r: {columns: 2, reshape: [2, 3]}}",
