@@ -17,11 +17,9 @@ std::vector<ChainLink> with_producer(RowSource& source, const std::string& name,
                                      std::vector<ChainLink> links) {
   const Transform* const producer = attributed(source, [&] { return &source.producer(); });
   Transform* const reporter = attributed(source, [&] { return source.reporter(); });
-  links.insert(links.begin(), {.transform = producer,
-                               .name = name,
-                               .output = port,
-                               .reporter = reporter,
-                               .place = source.origin().place});
+  links.insert(
+      links.begin(),
+      {.transform = producer, .name = name, .output = port, .reporter = reporter, .place = source.origin().place});
   links.front().ask();
   return links;
 }
