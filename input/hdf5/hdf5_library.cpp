@@ -65,12 +65,14 @@ void Hdf5::check(int64_t result, std::string_view what) const {
   if (result >= 0) return;
   std::string reason;
   calls.walk_errors(0, 0, take_first, &reason);
-  // A lock, and the mark that a writer leaves in a file of the newer forms until it has closed it.
-  if (reason.find("unable to lock file, errno = 11,") != reason.npos ||
-      reason.find("file is already open for write") != reason.npos) {
-    throw IoError(
-        "another program has opened the file to write", {},
-        "wait until it has closed the file, or read a copy; if it was killed, h5clear -s FILE takes its mark away");
+  if (reason.find("unable to lock file, errno = 11,") != reason.npos) {
+    throw IoError("another program has opened the file to write", {},
+                  "wait until it has closed the file, or read a copy");
+  }
+  // The mark of a writer in a file of the newer forms.
+  if (reason.find("file is already open for write") != reason.npos) {
+    throw IoError("another program writes the file, or ended before it closed it", {},
+                  "wait until it has closed the file, or take its mark away: h5clear -s FILE");
   }
   if (reason.find("unable to lock file") != reason.npos) {
     throw IoError(cat(what, ": ", reason), {},
