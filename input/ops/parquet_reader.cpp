@@ -217,7 +217,7 @@ class ParquetReader final : public FileSource {
       const int64_t middle = good + (bad - good) / 2;
       (reads(middle) ? good : bad) = middle;
     }
-    const std::exception_ptr first = failure;
+    std::exception_ptr first = failure;
     scratch.faults.clear();
     reads(good);
     chunk.rows.resize(good);
@@ -237,7 +237,7 @@ class ParquetReader final : public FileSource {
         set_text(rows, *error_field_, fault.row, error.message());
       } else if (!decoder_.skips_bad_rows()) {
         rows.resize(fault.row);
-        return chunk.fail(std::make_exception_ptr(std::move(error)), std::move(where));
+        return chunk.fail(std::make_exception_ptr(error), std::move(where));
       } else {
         scratch.keep[static_cast<size_t>(fault.row)] = 0;
         Note note = decoder_.bad_row(fault.row, error.message());

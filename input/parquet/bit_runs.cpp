@@ -49,15 +49,14 @@ void unpack_bits(const std::byte* from, uint64_t bit, int width, T* to, size_t c
   const auto one = [&] {
     *to++ = static_cast<T>(word_at(from + bit / 8) >> (bit % 8) & mask);
     bit += static_cast<uint64_t>(width);
-    --count;
   };
-  while (count > 0 && bit % 8 != 0) one();
+  for (; count > 0 && bit % 8 != 0; --count) one();
   const size_t eights = count / 8;
   kUnpackEights<T>[static_cast<size_t>(width)](from + bit / 8, to, eights);
   to += 8 * eights;
   count -= 8 * eights;
   bit += 8 * eights * static_cast<uint64_t>(width);
-  while (count > 0) one();
+  for (; count > 0; --count) one();
 }
 
 template void unpack_bits(const std::byte*, uint64_t, int, uint8_t*, size_t);

@@ -118,7 +118,8 @@ bool put(Value value, To& to) {
   } else if constexpr (std::is_floating_point_v<To> || std::is_same_v<Value, To>) {
     to = static_cast<To>(value);
   } else if constexpr (std::is_floating_point_v<Value>) {
-    constexpr auto kEnd = static_cast<Value>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;
+    constexpr auto kEnd = static_cast<Value>(kHalf) * 2;
     const bool fits = value >= static_cast<Value>(std::numeric_limits<To>::min()) && value < kEnd;
     to = fits ? static_cast<To>(value) : To{0};
     if (static_cast<Value>(to) == value) return true;

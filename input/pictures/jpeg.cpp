@@ -105,7 +105,7 @@ class JpegFile {
     const bool usual = info_.num_components == 3 && jpeg_has_multiple_scans(&info_) == 0 && info_.Se == DCTSIZE2 - 1;
     if (!usual || info_.scale_denom != 1) return 0;
     // A pixel's colour depends on the samples of colour beside its own.
-    const int64_t margin = 2 * info_.max_h_samp_factor;
+    const int64_t margin = int64_t{2} * info_.max_h_samp_factor;
     const int64_t begin = std::max<int64_t>(scaler.shown_begin() - margin, 0);
     const int64_t end = std::min(scaler.shown_end() + margin, scaler.width());
     auto first = static_cast<JDIMENSION>(begin), width = static_cast<JDIMENSION>(end - begin);

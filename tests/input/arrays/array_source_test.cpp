@@ -128,7 +128,7 @@ class DamagedSource final : public ArraySource {
 // Whatever the size of a unit, no row is made up, and the rows before the damage are given.
 TEST_F(ArraySourceTest, GivesTheRowsBeforeOneThatCannotBeRead) {
   files_.files = {{"f", "abcdef"}};
-  for (const uint64_t chunk_bytes : {1, 2, 100}) {
+  for (const uint64_t chunk_bytes : {1u, 2u, 100u}) {
     const auto source = make<DamagedSource>(chunk_bytes, Spec::of("f"));
     Workspace work;
     std::string rows, error;
