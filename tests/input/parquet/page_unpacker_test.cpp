@@ -50,7 +50,7 @@ TEST_F(PageUnpackerTest, ReadsSnappy) {
   // A literal, and a copy of 20 bytes from 4 before.
   const std::string packed = varint(24) + std::string("\x0ctext\x4e\x04\0", 8);
   EXPECT_EQ(unpacked(PageCodec::snappy, packed, 24), "abtexttexttexttexttexttext");
-  for (const size_t size : {0, 23, 25}) {
+  for (const size_t size : {0u, 23u, 25u}) {
     EXPECT_EQ(error(PageCodec::snappy, packed, size), kDamaged + "what it says" + kHint);
   }
   EXPECT_EQ(error(PageCodec::snappy, packed.substr(0, 6), 24), kDamaged + "what it says" + kHint);
@@ -64,7 +64,7 @@ TEST_F(PageUnpackerTest, ReadsLz4) {
   // Four literals and a match of 15 bytes, then five literals.
   const std::string packed = std::string("\x4btext\x04\0\x50", 8) + "final";
   EXPECT_EQ(unpacked(PageCodec::lz4_raw, packed, 24), "abtexttexttexttexttexfinal");
-  for (const size_t size : {0, 23, 25}) {
+  for (const size_t size : {0u, 23u, 25u}) {
     EXPECT_EQ(error(PageCodec::lz4_raw, packed, size), kDamaged + "what it says" + kHint);
   }
   EXPECT_EQ(error(PageCodec::lz4_raw, packed, 1 << 30), kDamaged + "what it says" + kHint);

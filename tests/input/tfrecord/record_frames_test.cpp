@@ -97,7 +97,7 @@ TEST(RecordFrames, BelievesNoLengthBeforeItsBytesAreThere) {
 TEST(RecordFrames, FindsWhereARecordBegins) {
   std::string bytes;
   std::vector<uint64_t> begins;
-  for (const size_t size : {0, 40, 3, 1000, 1}) {
+  for (const size_t size : {0u, 40u, 3u, 1000u, 1u}) {
     begins.push_back(bytes.size());
     bytes += record_of(std::string(size, '\0'));
   }
