@@ -235,11 +235,12 @@ TEST(ChunkScheduler, AFailureOutsideTheDataIsToldAtOnceAndAgain) {
 
 TEST(ChunkScheduler, AFailureWakesTheWaitingConsumer) {
   for (int round = 0; round < 20; ++round) {
+    // Before the harness, whose tasks use them until it is gone.
+    std::atomic<bool> told{false};
+    const std::thread::id consumer = std::this_thread::get_id();
     Executor executor(3);
     Harness harness({.rows = 100, .unit_rows = 1}, {.io_error_at = 1});
     harness.scheduler.start(&executor, {});
-    std::atomic<bool> told{false};
-    const std::thread::id consumer = std::this_thread::get_id();
     // The first task goes on until the failure of the second has been told, unless the consumer itself runs it.
     harness.source.on_task([&](const Unit& unit) {
       while (unit.begin == 0 && std::this_thread::get_id() != consumer && !told) std::this_thread::yield();

@@ -428,10 +428,11 @@ TEST(ChunkStreamText, AfterAWrongGuessOnlyAFailedReadIsAnError) {
   for (const auto& [failure, error] : {std::pair(std::make_exception_ptr(IoError("broken")), "broken"),
                                        {std::make_exception_ptr(DeviceError("gone")), ""},
                                        {std::make_exception_ptr(std::bad_alloc()), ""}}) {
-    Textual textual({file}, 8, &executor);
+    // Before the stream, whose tasks use them until it is gone.
     std::mutex mutex;
     std::condition_variable changed;
     bool guessed = false;  // guarded by mutex
+    Textual textual({file}, 8, &executor);
     textual.source.on_task([&](const Unit& unit) {
       std::unique_lock lock(mutex);
       guessed = guessed || !unit.exact;
