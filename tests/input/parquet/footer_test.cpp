@@ -16,7 +16,6 @@ using testing_support::BytesFile;
 using testing_support::ChunkParts;
 using testing_support::error_of;
 using testing_support::FileParts;
-using testing_support::GroupParts;
 using testing_support::kDouble;
 using testing_support::kFloat;
 using testing_support::kInt32;
