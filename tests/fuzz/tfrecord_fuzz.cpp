@@ -71,7 +71,7 @@ void decode(std::string_view example) {
   for (const int64_t row : {0, 1}) {
     const ExampleFault fault = decoder.decode(example, features, rows, row);
     texts[row] = fault.text.empty() ? row_text(rows, row) : cat(fault.text, fault.hint);
-    for (const size_t list : {2, 3}) {
+    for (const size_t list : {2u, 3u}) {
       if (rows.varying(list, row).bytes() > 16 * example.size() + 16) report("a list has more than the example");
     }
   }
