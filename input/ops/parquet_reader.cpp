@@ -105,8 +105,10 @@ class ParquetReader final : public FileSource {
     for (int64_t row = 0; row < count; ++row) chunk.rows.id(row) = id_of(unit, unit.begin + static_cast<uint64_t>(row));
     auto& scratch = chunk.work().get<TableScratch>(this);
     const std::exception_ptr failure = read_rows(chunk, scratch);
+    // Where the damage is, before rows are left out.
+    const uint64_t damaged = unit.begin + static_cast<uint64_t>(chunk.rows.size());
     refuse(chunk, scratch);
-    if (failure) chunk.fail(failure, place_of(*unit.file, unit.begin + static_cast<uint64_t>(chunk.rows.size())));
+    if (failure) chunk.fail(failure, place_of(*unit.file, damaged));
   }
 
   void leave_out_others(RowCondition condition) override {

@@ -138,12 +138,17 @@ TEST_F(ParquetReaderTest, BadRowsMayStayWithAReason) {
   EXPECT_EQ(row_text(slot, 1), "x=2 y=0 (error)=\"column 1 \\\"y\\\" (y): the value is missing\"");
 }
 
-// However the rows are cut into chunks, those before the damage come.
+// However the rows are cut into chunks, those before the damage come, and a bad one that is left out still counts.
 TEST_F(ParquetReaderTest, StopsAtTheFirstRowOfADamagedPage) {
-  std::string bytes = file_of({1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, 7});
+  std::string bytes = file_of({1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 4, 5, 6, 7});
   damage(bytes, 6);
   files_.files["a.parquet"] = bytes;
   for (const char* chunk : {"1", "200", "1048576"}) {
+    const Lines skipped =
+        rows(cat("fields: {x: {columns: x}, y: {columns: y}}, on_bad_row: skip, chunk_bytes: ", chunk));
+    ASSERT_EQ(skipped.size(), 5u) << chunk;
+    EXPECT_EQ(skipped[3], "a.parquet:2/2 x=5 y=5");
+    EXPECT_THAT(skipped[4], HasSubstr("error a.parquet:2/3: column 0 \"x\" (x): the Parquet file is damaged"));
     const Lines got = rows(cat("fields: {x: {columns: x}}, chunk_bytes: ", chunk));
     ASSERT_EQ(got.size(), 5u) << chunk;
     EXPECT_EQ(got[3], "a.parquet:2/1 x=4");
