@@ -132,6 +132,19 @@ function(millrace_cuda_units out name)
   set(${out} ${units} PARENT_SCOPE)
 endfunction()
 
+# millrace_compile_together(TARGET SOURCE...)
+# Compiles the sources eight at a time. Call it with all of them, whatever is left out: then a build without some has no
+# others in one unit, whose names could clash.
+function(millrace_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  set(number 0)
+  foreach(source ${ARGN})
+    math(EXPR group "${number} / 8")
+    math(EXPR number "${number} + 1")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${target}_${group})
+  endforeach()
+endfunction()
+
 # millrace_folder(NAME [PRIVATE_LIBRARIES lib...] [INCLUDES dir...])
 # Sources are found by name. With CUDA, *.cu are compiled too, and so are, as CUDA, the files of layers/ that have kernels.
 function(millrace_folder name)
@@ -139,6 +152,7 @@ function(millrace_folder name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cu)
   millrace_require_tests(${sources})
+  set(all_sources ${sources})
   millrace_leave_out(sources)
   millrace_leave_out(cuda_sources)
 
@@ -170,8 +184,6 @@ function(millrace_folder name)
     millrace_cuda_units(cuda_sources ${name} ${cuda_sources} ${device_sources})
   endif()
 
-  # The archive holds each table by itself, so that a program may bring another one.
-  set_source_files_properties(${MILLRACE_TABLE_${name}} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(target millrace_${name})
   add_library(${target} OBJECT ${sources} ${cuda_sources} ${MILLRACE_TABLE_${name}})
   target_include_directories(${target} PUBLIC ${MILLRACE_INCLUDE_DIR} PRIVATE ${arg_INCLUDES})
@@ -180,6 +192,8 @@ function(millrace_folder name)
   if(MILLRACE_WITH_CUDA AND name MATCHES "^(core|layers)$")
     target_link_libraries(${target} PRIVATE millrace_cudart)
   endif()
+  # The archive holds each table by itself, so that a program may bring another one.
+  millrace_compile_together(${target} ${all_sources})
   millrace_options(${target})
   set_property(GLOBAL APPEND PROPERTY MILLRACE_OBJECTS $<TARGET_OBJECTS:${target}>)
   set_property(GLOBAL APPEND PROPERTY MILLRACE_LINK_LIBRARIES ${arg_PRIVATE_LIBRARIES})

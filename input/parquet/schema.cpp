@@ -25,7 +25,7 @@ enum Annotation : uint8_t {
   kInteger = 10,
   kNothing = 11,
   kUuid = 14,
-  kHalf = 15,
+  kFloat16 = 15,
   kInterval = 32  // an older annotation, without such a number
 };
 
@@ -131,7 +131,7 @@ void set_type(const Element& element, ParquetColumn& out) {
     case kInteger:
       if (!texts && element.is_unsigned) out.meaning = Meaning::unsigned_number;
       break;
-    case kHalf:
+    case kFloat16:
       if (out.stored == StoredType::fixed && out.width == 2) out.meaning = Meaning::half;
       break;
     case kNothing:
