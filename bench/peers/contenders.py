@@ -23,6 +23,7 @@ class Work:
     one_thread: bool = False
     scale: float = 1  # of amount / seconds
     lower: bool = False  # less is better: milliseconds for an amount of 1
+    wanted: float | None = None  # ours is to be so many times as fast as each of the others
 
     def value(self, amount: float, seconds: float) -> float:
         return 1e3 * seconds / amount if self.lower else self.scale * amount / seconds
@@ -107,12 +108,36 @@ START = (
 
 DECODED = (
     "A file of 4,000 rows of 1,024 features and a label, the shortest text of float32, in the page cache, becomes"
-    " float32 in memory; a tool that has columns may stop at its columns. *Not strtof's bits*: of 4.1 million"
-    " numbers, those that differ from strtof's."
+    " float32 in memory; a tool that has columns may stop at its columns. *Other bits*: of 4.1 million numbers, those"
+    " that differ from strtof's."
 )
+STORED = (
+    "A file of 400,000 rows of 20 numbers, in the page cache, becomes float32 rows, in memory that is used again. A"
+    " third of the columns is random, a third rounded to two decimals, a third mostly zeros. *Other bits*: of 8 million"
+    " numbers, those that differ from what was written."
+)
+
+
+def store(title: str, kind: str, library: str, how: str, wanted: float | None = None) -> Work:
+    contenders = (
+        Contender(OURS, OURS, kind, "the input graph, batches of 256"),
+        Contender(library, "store", f"{library}/{kind}", how),
+    )
+    title = f"{title} to float32 rows, one core"
+    note = f"{STORED} Wanted: {wanted}x." if wanted else STORED
+    return Work(title, "ms", note, contenders, one_thread=True, lower=True, wanted=wanted)
+
+
+ARROW = "ParquetFile.read, its columns copied into an array of rows, by blocks of rows"
 WORKS = {
     "decode-1": Work("CSV text to float32, one core", "GB/s", DECODED, DECODE, one_thread=True, scale=1e-9),
     "decode": Work("CSV text to float32, all cores", "GB/s", DECODED, DECODE, scale=1e-9),
+    "store-parquet-snappy": store("Parquet, snappy,", "parquet-snappy", "pyarrow", ARROW, wanted=1.5),
+    "store-parquet-zstd": store("Parquet, zstd,", "parquet-zstd", "pyarrow", ARROW, wanted=1.5),
+    "store-parquet-none": store("Parquet, uncompressed,", "parquet-none", "pyarrow", ARROW, wanted=1.5),
+    "store-hdf5": store("HDF5, gzip,", "hdf5", "h5py", "read_direct into an array of all rows"),
+    "store-lmdb": store("LMDB", "lmdb", "lmdb", "the values of a cursor, one after another in a bytearray"),
+    "store-tfrecord": store("TFRecord", "tfrecord", "tensorflow", "tf.data, io.parse_example of batches of 4,096"),
     "step": Work(
         "A training step",
         "ms",

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,23 +65,16 @@ std::vector<float> read_floats(const std::string& path) {
   return floats;
 }
 
-// Reads the text of one file once: as one block of all rows, or as batches in the same memory.
-class FileOfText {
+// Reads files once: as one block of all rows, or as batches in the same memory.
+class Files {
  public:
-  explicit FileOfText(const Task& task)
+  // `ops` is YAML, the ops before the batch; `expected` is a file with the numbers that all rows should have.
+  Files(const Task& task, const std::string& ops, uint64_t batch, const std::string& expected)
       : executor_(task.threads),
-        path_(task.data + "/decode/examples-00.csv"),
-        expected_(read_floats(task.data + "/decode/strtof.f32")) {
-    const auto rows = static_cast<int64_t>(expected_.size() / (kFeatures + 1));
-    list_ = *parse_yaml(cat("input:\n  - filename_queue: {files: \"", path_,
-                            "\", shuffle: false, epochs: 1}\n  - csv_reader\n"
-                            "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
-                            "  - batch: {batch_size: ",
-                            task.variant == "whole" ? rows : kBatch, ", threads: ", task.threads,
-                            ", allow_smaller_final_batch: true}\n"),
-                        "peers")
-                 .find("input");
-  }
+        expected_(read_floats(expected)),
+        list_(parse_yaml(cat(ops, "- batch: {batch_size: ", batch, ", threads: ", task.threads,
+                             ", allow_smaller_final_batch: true}\n"),
+                         "peers")) {}
 
   // Calls body(batch, rows) for every batch.
   template <class Body>
@@ -90,19 +84,15 @@ class FileOfText {
     while (const int64_t rows = pipeline.next(batch)) body(batch, rows);
   }
 
-  uint64_t bytes() const { return std::filesystem::file_size(path_); }
-
-  // How many numbers differ from strtof's.
+  // How many numbers have other bits than they should.
   int64_t unequal() {
     int64_t count = 0;
     const float* at = expected_.data();
-    const auto compare = [&](const float* got, int values) {
-      for (int i = 0; i < values; ++i) count += std::memcmp(got + i, at++, sizeof(float)) != 0;
-    };
     pass([&](const RowBlock& batch, int64_t rows) {
       for (int64_t row = 0; row < rows; ++row) {
-        compare(batch.row<float>(0, row), kFeatures);
-        compare(batch.row<float>(1, row), 1);
+        for (size_t field = 0; field < batch.spec().fields.size(); ++field) {
+          for (const float& got : batch.numbers<float>(field, row)) count += std::memcmp(&got, at++, sizeof got) != 0;
+        }
       }
     });
     if (at != expected_.data() + expected_.size()) throw InternalError("a row is missing");
@@ -111,17 +101,33 @@ class FileOfText {
 
  private:
   Executor executor_;
-  std::string path_;
   std::vector<float> expected_;
   Spec list_;
 };
 
 void decode(const Task& task) {
-  FileOfText text(task);
+  const std::string path = task.data + "/decode/examples-00.csv", expected = task.data + "/decode/strtof.f32";
+  const uint64_t rows = std::filesystem::file_size(expected) / sizeof(float) / (kFeatures + 1);
+  const std::string ops = cat("- filename_queue: {files: \"", path,
+                              "\", shuffle: false, epochs: 1}\n- csv_reader\n"
+                              "- decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n");
+  Files text(task, ops, task.variant == "whole" ? rows : kBatch, expected);
   tell_ready(cat(text.unequal()));
   serve([&] {
     text.pass([](const RowBlock&, int64_t) {});
-    return text.bytes();
+    return std::filesystem::file_size(path);
+  });
+}
+
+// The variant is a store that store_peer.py made, together with the ops that read it.
+void store(const Task& task) {
+  const std::string folder = task.data + "/store/";
+  std::ifstream ops(folder + task.variant + ".yaml");
+  Files files(task, {std::istreambuf_iterator<char>(ops), {}}, kBatch, folder + "rows.f32");
+  tell_ready(cat(files.unequal()));
+  serve([&]() -> uint64_t {
+    files.pass([](const RowBlock&, int64_t) {});
+    return 1;
   });
 }
 
@@ -211,7 +217,11 @@ int main(int count, char** words) {
   const std::string work = words[1];
   const Task task{words[2], words[3], std::atoi(words[4])};
   try {
-    (work == "decode" ? decode : work == "step" ? step : work == "lenet" ? lenet : training)(task);
+    (work == "decode"  ? decode
+     : work == "store" ? store
+     : work == "step"  ? step
+     : work == "lenet" ? lenet
+                       : training)(task);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "peer: %s\n", error.what());
     return 70;

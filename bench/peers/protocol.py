@@ -22,6 +22,8 @@ LEARNING_RATE = 0.01
 PIXELS = 28  # of LeNet's images, high and wide
 IMAGES = 64  # a batch of them
 STEPS = 8  # between two looks at the clock
+ROWS = 400_000  # of the works `store-..`
+COLUMNS = 20
 
 
 @dataclass
@@ -46,16 +48,16 @@ class Task:
 
 @dataclass
 class Job:
-    """`run` works for a moment and returns how much it did: bytes of text, steps or rows."""
+    """`run` works for a moment and returns how much it did: bytes of text, steps, rows or readings."""
 
     run: Callable[[], int]
     versions: dict[str, str] = field(default_factory=dict)
-    unequal: int | None = None  # decoded numbers that are not strtof's
+    unequal: int | None = None  # numbers with other bits than they should have
 
 
-def unequal(task: Task, rows: np.ndarray) -> int:
-    """How many numbers of the decoded file differ from strtof's in a bit."""
-    expected = np.fromfile(task.data / "decode" / "strtof.f32", np.uint32).reshape(-1, FEATURES + 1)
+def unequal(task: Task, rows: np.ndarray, numbers: str = "decode/strtof.f32") -> int:
+    """How many of the rows' numbers have other bits than those of a file."""
+    expected = np.fromfile(task.data / numbers, np.uint32).reshape(-1, rows.shape[1])
     rows = np.ascontiguousarray(rows, np.float32)
     if rows.shape != expected.shape:
         raise ValueError(f"got {rows.shape} numbers, expected {expected.shape}")

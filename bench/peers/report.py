@@ -45,7 +45,7 @@ def table(part: Result) -> list[str]:
     shown = measured(part)
     bits = any(one.get("unequal") is not None for one in shown)
     memory = any("mib" in one for one in shown)
-    heads = ["", part["unit"], "min", "max", "ours is"] + bits * ["not strtof's bits"] + memory * ["peak MiB"]
+    heads = ["", part["unit"], "min", "max", "ours is"] + bits * ["other bits"] + memory * ["peak MiB"]
     lines = ["| " + " | ".join(heads) + " |", "|---" + "|--:" * (len(heads) - 1) + "|"]
     for one in shown:
         faster = "" if one["peer"] == OURS else f"{ratio(part, one):.2f}x"

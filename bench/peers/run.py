@@ -19,7 +19,8 @@ from typing import Any
 
 from contenders import OURS, WORKS, Contender, Work
 from data import make_data
-from report import write_markdown, write_svg
+from report import ratio, write_markdown, write_svg
+from store_peer import make_store
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -245,7 +246,7 @@ def measure(name: str, rounds: int, seconds: float) -> tuple[Result, dict[str, s
         if values := result["values"]:
             result |= {"median": statistics.median(values), "min": min(values), "max": max(values)}
     if "failed" in results[0]:
-        sys.exit(f"{OURS}: {results[0]['failed']}")
+        raise Failed(f"{OURS}: {results[0]['failed']}")
     both = zip(results[0]["values"], again, strict=True)
     return {
         "unit": work.unit,
@@ -257,6 +258,21 @@ def measure(name: str, rounds: int, seconds: float) -> tuple[Result, dict[str, s
         "noise": statistics.median(abs(second / first - 1) for first, second in both),
         "contenders": [asdict(contender) | result for contender, result in zip(work.contenders, results, strict=True)],
     }, versions
+
+
+def show(part: Result, wanted: float | None) -> None:
+    """A line for each contender, with how many times as fast ours is."""
+    for result in part["contenders"]:
+        line = result.get("failed") or f"{result['median']:.4g} {part['unit']}"
+        if "median" in result and result["peer"] != OURS:
+            faster = ratio(part, result)
+            line += f", {OURS} is {faster:.2f}x as fast"
+            if wanted:
+                line += f" (wanted: {wanted}x, {'met' if faster >= wanted else 'missed'})"
+        if result.get("unequal"):
+            line += f", {result['unequal']} numbers have other bits"
+        print(f"  {result['name']:44} {line}")
+    print(f"  {'noise of ours against ours':44} {100 * part['noise']:.1f} %")
 
 
 def machine() -> Result:
@@ -287,7 +303,7 @@ def file_name() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench-peers")
-    parser.add_argument("--only", choices=WORKS)
+    parser.add_argument("--only", choices=[*WORKS, "store"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
@@ -299,16 +315,23 @@ def main() -> None:
     whole = json.loads(path.read_text()) if path.exists() else {"versions": {}, "works": {}}
     whole["machine"] = machine()
     built_from = commit()
-    for name in [options.only] if options.only else WORKS:
+    stores = [name for name in WORKS if name.startswith("store-")]
+    for name in stores if options.only == "store" else [options.only] if options.only else WORKS:
         print(f"{WORKS[name].title} ...", flush=True)
-        part, versions = measure(name, options.rounds, options.seconds)
+        try:
+            if name in stores:
+                make_store(PROGRAMS / "trainer", DATA / "store", name.removeprefix("store-"))
+            part, versions = measure(name, options.rounds, options.seconds)
+        except (Failed, ImportError) as error:
+            print(f"  left out: {error}")
+            continue
         part |= {"commit": built_from, "command": " ".join(["scripts/bench-peers", *sys.argv[1:]])}
         whole["works"][name] = part
         whole["versions"] |= versions | {"python": platform.python_version()}
         path.write_text(json.dumps(whole, indent=1) + "\n")
-        for result in part["contenders"]:
-            value = f"{result['median']:.4g} {part['unit']}" if "median" in result else result["failed"]
-            print(f"  {result['name']:44} {value}")
+        show(part, WORKS[name].wanted)
+    if not whole["works"]:
+        sys.exit("nothing could be measured")
     write_markdown(whole, path)
     write_svg(whole, path)
     print(path.with_suffix(".md"))
