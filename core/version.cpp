@@ -1,5 +1,6 @@
 #include "millrace/version.h"
 
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <utility>
@@ -50,7 +51,10 @@ BuildDescription describe_build() {
                           .processor = processor_features(),
                           .capabilities = words_of(MILLRACE_CAPABILITIES),
                           .left_out = words_of(MILLRACE_LEFT_OUT)};
-  for (std::string& format : words_of(MILLRACE_FORMATS)) out.libraries.push_back(std::move(format));
+  for (std::string& format : words_of(MILLRACE_FORMATS)) {
+    std::ranges::replace(format, ':', ' ');  // before its version
+    out.libraries.push_back(std::move(format));
+  }
   (cuda.empty() ? out.left_out : out.capabilities).emplace_back("cuda");
   return out;
 }

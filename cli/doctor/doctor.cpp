@@ -78,7 +78,7 @@ std::string file_name_of(std::string_view library) {
   for (const auto& [name, file] : kOthers) {
     if (library.starts_with(name)) return std::string(file);
   }
-  return cat("lib", library);
+  return cat("lib", library.substr(0, library.find(' ')));  // without its version
 }
 
 std::string health_word(Health health) {

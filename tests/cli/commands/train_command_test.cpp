@@ -560,7 +560,7 @@ TEST(VersionOption, NamesEverythingABugReportNeeds) {
                                                   "build: [A-Za-z]+, [a-z+]+ [0-9.]+\n"
                                                   "cuda: [^\n]+\n"
                                                   "processor: [^\n]+\n"
-                                                  "libraries: oneDNN [0-9.]+, oneTBB [0-9.]+[a-z0-9, ]*\n"));
+                                                  "libraries: oneDNN [0-9.]+, oneTBB [0-9.]+[a-z0-9., ]*\n"));
 }
 
 }  // namespace
