@@ -23,6 +23,12 @@ std::string index_path(const std::string& path) {
   return cat(path.substr(0, name), '.', path.substr(name), ".index");
 }
 
+// An index lies beside its file, so there is none for files that are not this machine's.
+CompressedFiles::Settings with_index_if_local(CompressedFiles::Settings settings, const FileSystem& files) {
+  settings.index = settings.index && &files == &FileSystem::local();
+  return settings;
+}
+
 // Points of files, by FileEntry::index.
 using FilePoints = std::vector<std::pair<uint32_t, TextPoint>>;
 
@@ -72,7 +78,7 @@ FilePoints load_points(const State& state) {
 CompressedFiles::CompressedFiles(FileSystem& files, OpenFiles& open, Settings settings)
     : files_(files),
       open_(open),
-      settings_(std::move(settings)),
+      settings_(with_index_if_local(std::move(settings), files)),
       shared_(settings_.entries.size()),
       looked_(settings_.entries.size()) {
   if (!settings_.index) return;

@@ -2,6 +2,7 @@
 #include "millrace/input/graph/pipeline.h"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -109,6 +110,9 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   if (node.source != nullptr) {
     const auto index = std::find(graph.sources.begin(), graph.sources.end(), node.source) - graph.sources.begin();
     graph.source_streams.push_back(make_source_stream(node, static_cast<uint32_t>(index), std::move(links)));
+    if (graph.workers && !node.source->comes_once()) {
+      graph.source_streams.back()->set_units_out(graph.workers->most_units());
+    }
     return *graph.source_streams.back();
   }
   graph.transform_streams.push_back(std::make_unique<TransformStream>(
@@ -187,9 +191,15 @@ void end_with_batches(GraphImpl& graph, const OpRegistry& registry) {
 InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const GraphArgs& given) {
   const FloatMode mode;
   GraphArgs args = given;
+  if (args.files == nullptr && args.workers) args.files = args.workers->files();
   if (args.files == nullptr) args.files = &FileSystem::local();
   auto impl = std::make_unique<GraphImpl>();
   impl->seed = args.seed;
+  impl->side = args.side;
+  impl->bad_rows_stay = args.bad_rows_stay;
+  impl->workers = args.workers;
+  static std::atomic<uint64_t> graphs{0};
+  impl->number = ++graphs;
   impl->nodes = read_graph_list(list, registry, impl->resolved);
   connect_ops(impl->nodes, registry);
   for (GraphNode& node : impl->nodes) bind(node, *impl, registry, args);

@@ -12,6 +12,7 @@
 #include "millrace/input/buffer.h"
 #include "millrace/input/run/source_stream.h"
 #include "millrace/input/run/transform_stream.h"
+#include "millrace/input/run/unit_decoder.h"
 #include "millrace/input/source.h"
 #include "millrace/input/transform.h"
 
@@ -66,9 +67,13 @@ struct GraphImpl {
   }
 
   uint64_t seed = 0;
-  BufferHost host;                  // for the row buffers; the pipeline fills it
-  std::vector<GraphNode> nodes;     // an op stands after its inputs
-  std::vector<RowSource*> sources;  // by RowId::source
+  Side side = Side::trained;
+  bool bad_rows_stay = false;
+  std::shared_ptr<Workers> workers;  // null: all units are decoded here
+  uint64_t number = 0;               // no other graph of this process has it
+  BufferHost host;                   // for the row buffers; the pipeline fills it
+  std::vector<GraphNode> nodes;      // an op stands after its inputs
+  std::vector<RowSource*> sources;   // by RowId::source
   Spec resolved;
   Spec found = Spec::map(Place());  // InputGraph::found()
   std::vector<std::string> warnings;

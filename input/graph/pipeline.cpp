@@ -39,6 +39,8 @@ struct Pipeline::Impl {
   int64_t fill(RowBlock& batch);
   int64_t fill_transformed(RowBlock& batch);
   void check_slot(const RowBlock& batch) const;
+  std::unique_ptr<UnitDecoder> decoder_of(const SourceStream& stream) const;
+  void tell_news() const;
   void count(const RowBlock& batch);
   std::optional<double> share() const;
 
@@ -89,12 +91,23 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
   chain.set_trace(options.trace);
   for (const auto& stream : graph.source_streams) {
     if (options.threads > 0) stream->set_tasks(options.threads);
-    stream->start(options.executor, &events, options.trace);
+    stream->start(options.executor, &events, options.trace, decoder_of(*stream));
   }
   for (const auto& stream : graph.transform_streams) stream->start(&events, options.trace);
   graph.host = {.place = [this](const RowId& id) { return graph.place(id); },
                 .print = options.on_print,
                 .cancelled = [this] { return cancelled.load(); }};
+}
+
+// Null if this machine's threads decode its units.
+std::unique_ptr<UnitDecoder> Pipeline::Impl::decoder_of(const SourceStream& stream) const {
+  if (!graph.workers || options.executor == nullptr || stream.comes_once()) return nullptr;
+  return graph.workers->decoder(graph, stream.chain(), *options.executor);
+}
+
+// What happened to workers goes to the log.
+void Pipeline::Impl::tell_news() const {
+  if (graph.workers && options.on_print) std::ranges::for_each(graph.workers->take_news(), options.on_print);
 }
 
 int64_t Pipeline::Impl::next(RowBlock& batch) {
@@ -103,6 +116,7 @@ int64_t Pipeline::Impl::next(RowBlock& batch) {
   check_slot(batch);
   started = true;
   begins = false;
+  tell_news();
   const Clock::time_point start = Clock::now();
   int64_t rows = 0;
   try {
@@ -116,6 +130,7 @@ int64_t Pipeline::Impl::next(RowBlock& batch) {
   } catch (...) {
     cut_off = true;
     if (cancelled.load()) return 0;
+    tell_news();
     const GraphNode& batching = graph.nodes[graph.batch_node];
     failure = as_error(std::current_exception(), batching.name, batching.spec.place());
     raise_copy(failure);
@@ -127,6 +142,7 @@ int64_t Pipeline::Impl::next(RowBlock& batch) {
   }
   ended = rows == 0;
   if (!ended) count(batch);
+  tell_news();
   return rows;
 }
 
@@ -235,7 +251,10 @@ void Pipeline::Impl::for_each_state(const Body& body) const {
 Pipeline::Pipeline(InputGraph graph, PipelineOptions options)
     : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
 
-Pipeline::~Pipeline() = default;
+Pipeline::~Pipeline() {
+  // A task that the destructors help with must not wait for workers.
+  if (impl_->graph.workers) cancel();
+}
 
 const RowSpec& Pipeline::rows() const { return impl_->graph.output().rows; }
 int64_t Pipeline::batch_size() const { return impl_->graph.output().batch_size; }
@@ -260,6 +279,7 @@ bool Pipeline::cancelled() const { return impl_->cancelled.load(); }
 
 void Pipeline::cancel() noexcept {
   impl_->cancelled.store(true);
+  if (impl_->graph.workers) impl_->graph.workers->stop();
   for (const auto& stream : impl_->graph.source_streams) stream->cancel();
 }
 

@@ -24,6 +24,7 @@
 namespace millrace {
 
 class Trace;
+class Workers;
 struct GraphImpl;
 
 // Settings of a graph besides its ops.
@@ -34,6 +35,8 @@ struct GraphArgs {
   // Bad rows come among the others: rows that cannot be decoded, or that a transform refuses (kRowError in op.h). An op
   // that does not know this fails as before, and the output has no field kRowError if no op knows it.
   bool bad_rows_stay = false;
+  // Who decodes units in place of this machine's threads; null: nobody.
+  std::shared_ptr<Workers> workers = nullptr;
 };
 
 // Paths of the files that a graph reads and writes.
@@ -104,6 +107,7 @@ class MILLRACE_EXPORT InputGraph {
  private:
   friend class Pipeline;
   friend class RowTransforms;
+  friend class GraphUnits;
   explicit InputGraph(std::unique_ptr<GraphImpl> impl);
   std::unique_ptr<GraphImpl> impl_;
 };

@@ -40,13 +40,15 @@ ChunkScheduler::~ChunkScheduler() {
   }
 }
 
-void ChunkScheduler::start(Executor* executor, const Ahead& ahead) {
+void ChunkScheduler::start(Executor* executor, const Ahead& ahead, UnitDecoder* decoder) {
   executor_ = executor;
   if (executor == nullptr) return;
+  decoder_ = decoder;
+  Executor& runs = decoder == nullptr ? *executor : decoder->executor();
   first_done_ = std::make_unique<Completion>(*executor);
-  tasks_ = std::make_unique<TaskGroup>(*executor);
+  tasks_ = std::make_unique<TaskGroup>(runs);
   ahead_rows_ = ahead.rows;
-  threads_ = ahead.threads == 0 ? executor->threads() : std::min(ahead.threads, executor->threads());
+  threads_ = ahead.threads == 0 ? runs.threads() : std::min(ahead.threads, runs.threads());
   {
     const MutexLock lock(mutex_);
     slots_.set_room(threads_, ahead_rows_);
@@ -56,8 +58,15 @@ void ChunkScheduler::start(Executor* executor, const Ahead& ahead) {
 
 void ChunkScheduler::cancel() noexcept {
   cancelled_.store(true, std::memory_order_release);
+  abandon();
   units_.interrupt();
   wake();
+}
+
+// Lets go of the answers of workers that tasks wait for.
+void ChunkScheduler::abandon() noexcept {
+  abandoned_.store(true);
+  if (decoder_ != nullptr) decoder_->wake();
 }
 
 void ChunkScheduler::wake() noexcept {
@@ -163,7 +172,7 @@ void ChunkScheduler::wait_for_first(bool asks) {
 void ChunkScheduler::run_here(Slot& slot, uint64_t sequence) {
   if (begin_task(slot, sequence)) {
     const MutexUnlock unlocked(mutex_);
-    decode(slot, consumer_memory_);
+    slot.failure = chain_.apply(slot.chunk, consumer_memory_);
   }
   end_task(slot, consumer_memory_);
 }
@@ -177,7 +186,9 @@ void ChunkScheduler::restart() {
     const MutexLock lock(mutex_);
     stopping_ = true;
   }
+  abandon();
   if (tasks_) tasks_->wait();
+  abandoned_.store(cancelled());
   const MutexLock lock(mutex_);
   release_current();
   for (; first_ < planned_; ++first_) slots_.release(slot_at(first_));
@@ -228,7 +239,8 @@ void ChunkScheduler::submit() noexcept {
 }
 
 void ChunkScheduler::decode(Slot& slot, TaskMemory& memory) noexcept {
-  slot.failure = chain_.apply(slot.chunk, memory);
+  slot.failure =
+      decoder_ != nullptr ? decoder_->apply(slot.chunk, memory, abandoned_) : chain_.apply(slot.chunk, memory);
 }
 
 // Plans units while there is room, and submits a task for each. The consumer itself stops as soon as it has a chunk to
@@ -353,12 +365,12 @@ void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
   for (size_t link = 0; link < memory.done.size(); ++link) {
     work_[link] += std::exchange(memory.done[link], {});
   }
-  if (slot.failure && is_of_a_read(slot.failure)) fail(slot.failure);
+  if (slot.failure && !abandoned_.load() && is_of_a_read(slot.failure)) fail(slot.failure);
   join_chunks();
 }
 
 void ChunkScheduler::join_chunks() {
-  while (joined_ < planned_ && slot_at(joined_).done && join_chunk(slot_at(joined_))) ++joined_;
+  while (!abandoned_.load() && joined_ < planned_ && slot_at(joined_).done && join_chunk(slot_at(joined_))) ++joined_;
 }
 
 // Sets the beginning of the chunk, which is the end of the chunk before; false if its task began elsewhere.

@@ -21,6 +21,7 @@
 #include "millrace/core/threads/mutex.h"
 #include "millrace/input/run/chunk_slots.h"
 #include "millrace/input/run/transform_chain.h"
+#include "millrace/input/run/unit_decoder.h"
 #include "millrace/input/source.h"
 
 namespace millrace {
@@ -41,8 +42,9 @@ class ChunkScheduler : private Task {
   ChunkScheduler(const ChunkScheduler&) = delete;
   ChunkScheduler& operator=(const ChunkScheduler&) = delete;
 
-  // Called at most once, before the first next(). Without an executor everything runs inside next().
-  void start(Executor* executor, const Ahead& ahead);
+  // Called at most once, before the first next(). Without an executor everything runs inside next(). With a `decoder`,
+  // which outlives the scheduler, tasks run on its executor, and it makes their chunks.
+  void start(Executor* executor, const Ahead& ahead, UnitDecoder* decoder = nullptr);
 
   // The next chunk, whose rows and notes are final, valid until the next call; null after the last unit and after
   // cancel(). An exception that the units throw becomes an error note. Throws the first failure of a task that is not
@@ -89,6 +91,7 @@ class ChunkScheduler : private Task {
 
   void run() noexcept override;
   void decode(Slot& slot, TaskMemory& memory) noexcept;
+  void abandon() noexcept;
 
   Slot* begin_planning() noexcept MILLRACE_REQUIRES(mutex_);
   NextUnit next_unit() noexcept;
@@ -130,6 +133,7 @@ class ChunkScheduler : private Task {
   const TransformChain& chain_;
   const bool text_;
   Executor* executor_ = nullptr;
+  UnitDecoder* decoder_ = nullptr;
   int64_t ahead_rows_ = 0;
   int threads_ = 1;
 
@@ -161,6 +165,7 @@ class ChunkScheduler : private Task {
 
   std::atomic<bool> alarmed_{false};  // failure_ is set
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> abandoned_{false};  // what running tasks make is not used
 
   // Used by the consumer only.
   TaskMemory consumer_memory_;

@@ -15,7 +15,9 @@ ChunkStream::ChunkStream(RowSource& source, uint32_t source_index, std::string n
   add_scheduler(scheduler_);
 }
 
-void ChunkStream::start_tasks(Executor* executor) { scheduler_.start(executor, ahead_); }
+void ChunkStream::start_tasks(Executor* executor, UnitDecoder* decoder) {
+  scheduler_.start(executor, decoder == nullptr ? ahead_ : Ahead{.rows = ahead_.rows, .threads = units_out_}, decoder);
+}
 
 RowSpan ChunkStream::next_rows(int64_t at_most) {
   scheduler_.check();

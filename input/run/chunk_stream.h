@@ -21,7 +21,7 @@ class ChunkStream : public SourceStream {
   uint64_t memory_bound(int threads) const override { return scheduler_bound({ahead_.rows, tasks(threads)}); }
 
  private:
-  void start_tasks(Executor* executor) override;
+  void start_tasks(Executor* executor, UnitDecoder* decoder) override;
   RowSpan next_rows(int64_t at_most) override;
   bool rows_ready() override;
   void restart() override;

@@ -74,11 +74,11 @@ ReaderStream::Shares ReaderStream::shares(int threads) const {
   return out;
 }
 
-void ReaderStream::start_tasks(Executor* executor) {
+void ReaderStream::start_tasks(Executor* executor, UnitDecoder* decoder) {
   const Shares share = shares(executor == nullptr ? 1 : executor->threads());
   for (size_t i = 0; i < share.readers; ++i) {
     readers_.push_back(std::make_unique<Reader>(format_, chain_, log_));
-    readers_.back()->scheduler.start(executor, share.each);
+    readers_.back()->scheduler.start(executor, share.each, decoder);
     add_scheduler(readers_.back()->scheduler);
     idle_.push_back(readers_.back().get());
   }

@@ -68,7 +68,7 @@ class ReaderStream : public SourceStream {
     Ahead each;
   };
 
-  void start_tasks(Executor* executor) override;
+  void start_tasks(Executor* executor, UnitDecoder* decoder) override;
   RowSpan next_rows(int64_t at_most) override;
   void restart() override;
   void save_position(State& state) const override;

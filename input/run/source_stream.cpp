@@ -44,10 +44,12 @@ SourceStream::SourceStream(RowSource& source, uint32_t source_index, std::string
       run_size_(run_size(source)),
       chain_(PortType::none, with_producer(source, name_, source_port, std::move(links))) {}
 
-void SourceStream::start(Executor* executor, const StreamEvents* events, Trace* trace) {
+void SourceStream::start(Executor* executor, const StreamEvents* events, Trace* trace,
+                         std::unique_ptr<UnitDecoder> decoder) {
   log_.set_events(events);
   chain_.set_trace(trace);
-  attributed(source_, [&] { start_tasks(executor); });
+  decoder_ = std::move(decoder);
+  attributed(source_, [&] { start_tasks(executor, decoder_.get()); });
 }
 
 RowSpan SourceStream::pull(int64_t at_most) {
@@ -246,7 +248,10 @@ RowsHeld SourceStream::held() const {
   return sum;
 }
 
-int SourceStream::tasks(int threads) const { return ahead_.threads == 0 ? threads : std::min(ahead_.threads, threads); }
+int SourceStream::tasks(int threads) const {
+  if (units_out_ > 0) return units_out_;
+  return ahead_.threads == 0 ? threads : std::min(ahead_.threads, threads);
+}
 
 uint64_t SourceStream::scheduler_bound(const Ahead& ahead) const {
   const auto at_once = static_cast<uint64_t>(ahead.threads);

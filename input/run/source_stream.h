@@ -31,8 +31,9 @@ class SourceStream : public RowStream {
                std::vector<ChainLink> links);
 
   // Called before the first pull(). `executor` may be nullptr: then every transform runs inside pull(). `events` and
-  // `trace` outlive the stream; `trace` may be null.
-  void start(Executor* executor, const StreamEvents* events, Trace* trace = nullptr);
+  // `trace` outlive the stream; `trace` may be null. A `decoder` makes the chunks in place of the executor's threads.
+  void start(Executor* executor, const StreamEvents* events, Trace* trace = nullptr,
+             std::unique_ptr<UnitDecoder> decoder = nullptr);
 
   RowSpan pull(int64_t at_most) override;
   // An error that it meets is thrown by the next pull().
@@ -43,6 +44,8 @@ class SourceStream : public RowStream {
   void set_ahead(int64_t rows, int threads) override { ahead_ = with_links({rows, threads}, chain_.links()); }
   // How many tasks may run at once, whatever the ops say. Called before start().
   void set_tasks(int tasks) { ahead_.threads = tasks; }
+  // How many units workers may have at once, if start() will be given their decoder.
+  void set_units_out(int units) { units_out_ = units; }
   uint32_t passes() const override { return attributed(source_, &RowSource::passes); }
   std::optional<double> share() const override;
   void set_silent(bool silent) override;
@@ -60,6 +63,10 @@ class SourceStream : public RowStream {
   void cancel() noexcept;
 
   const std::string& name() const { return name_; }
+  uint32_t source_index() const { return source_index_; }
+  bool comes_once() const {
+    return attributed(source_, [&] { return source_.comes_once(); });
+  }
   const TransformChain& chain() const { return chain_; }
   uint64_t bad_rows() const { return log_.bad_rows(); }
   // How many bytes of text were passed: all their rows were pulled or left out.
@@ -79,7 +86,7 @@ class SourceStream : public RowStream {
   virtual uint64_t memory_bound(int threads) const = 0;
 
  protected:
-  virtual void start_tasks(Executor* executor) = 0;
+  virtual void start_tasks(Executor* executor, UnitDecoder* decoder) = 0;
   // Adds a scheduler that works for this stream: it is counted and cancelled with the stream. Called before the first
   // pull(). The derived stream owns the scheduler.
   void add_scheduler(ChunkScheduler& scheduler) { schedulers_.push_back(&scheduler); }
@@ -130,6 +137,8 @@ class SourceStream : public RowStream {
   uint64_t bytes_ = 0;
   uint64_t passed_ = 0;  // in this run, counted as in Source::pass_size()
   std::vector<ChunkScheduler*> schedulers_;
+  std::unique_ptr<UnitDecoder> decoder_;
+  int units_out_ = 0;
 
  private:
   // How many passes a run has; 0: it never ends.

@@ -31,7 +31,7 @@ class Told : public SourceStream {
   std::vector<uint32_t> passes_started;
 
  private:
-  void start_tasks(Executor*) override {}
+  void start_tasks(Executor*, UnitDecoder*) override {}
   RowSpan next_rows(int64_t) override {
     ++calls;
     bytes_ += 10;
