@@ -93,6 +93,7 @@ class Validation final : public TrainingPart {
   const ValidationArgs args_;
   const ValidationOptions& options_;
   const PassInput pass_;
+  const std::shared_ptr<Workers> workers_;
   const InputGraph graph_;
   std::vector<std::string> warnings_;
   std::optional<PredictPlan> plan_;

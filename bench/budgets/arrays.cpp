@@ -2,13 +2,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "bench/budgets/budget.h"
 #include "bench/budgets/input_path.h"
+#include "bench/budgets/rows_file.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/files/yaml.h"
 
@@ -16,24 +15,7 @@ namespace millrace::bench {
 
 namespace {
 
-constexpr int64_t kRows = 65536, kRowBytes = 4096;
 constexpr size_t kPiece = 262144;
-
-// Made once: an array of 65,536 rows of 1,024 floats, 256 MiB, or the same as records without a header.
-std::string rows_file(const Setting& setting, const std::string& name, std::string header) {
-  const std::string path = cat(setting.folder, '/', name);
-  if (std::filesystem::exists(path)) return path;
-  std::filesystem::create_directories(setting.folder);
-  std::ofstream out(path, std::ios::binary);
-  out << header;
-  std::vector<float> row(kRowBytes / sizeof(float));
-  for (int64_t i = 0; i < kRows; ++i) {
-    for (size_t column = 0; column < row.size(); ++column)
-      row[column] = static_cast<float>(i) + static_cast<float>(column);
-    out.write(reinterpret_cast<const char*>(row.data()), kRowBytes);
-  }
-  return path;
-}
 
 void pread_loop(const std::string& path) {
   std::vector<char> piece(kPiece);

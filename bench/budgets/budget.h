@@ -39,5 +39,6 @@ void add_predict_budgets(Budgets& out);
 void add_program_budgets(Budgets& out);
 void add_scaling_budgets(Budgets& out);
 void add_step_budgets(Budgets& out);
+void add_worker_budgets(Budgets& out);
 
 }  // namespace millrace::bench

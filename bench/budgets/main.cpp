@@ -79,6 +79,7 @@ int run(const Options& options) {
   add_compressed_budgets(budgets);
   add_scaling_budgets(budgets);
   add_step_budgets(budgets);
+  add_worker_budgets(budgets);
   add_picture_budgets(budgets);
   add_predict_budgets(budgets);
   add_program_budgets(budgets);

@@ -20,6 +20,8 @@ Command evaluate_command();
 Command predict_command();
 Command checkpoints_command();
 Command verify_resume_command();
+Command worker_command();
+Command keys_command();
 Command generate_command();  // with its subcommands
 Command ops_command();
 Command layers_command();

@@ -9,6 +9,7 @@
 #include "millrace/core/context.h"
 #include "millrace/core/describe_device.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/registry.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/input/build_input.h"
@@ -21,6 +22,8 @@ namespace {
 
 // After so many batches, the time of one batch is known well enough.
 constexpr int64_t kInputBatches = 200;
+// How many workers a delivery with `workers: true` has.
+constexpr int kWorkers = 2;
 
 // The key for the size of the input's batches; empty if there is none.
 std::string batch_rows_key(const Spec& config, const OpRegistry& ops) {
@@ -41,6 +44,7 @@ std::string name_of(const CompareItem& item, DeliveryKind kind) {
   add("capacity", item.delivery.capacity);
   add("threads", item.delivery.threads);
   add("batches of", item.batch_size);
+  if (item.workers) details.push_back(count_of(kWorkers, "worker"));
   return cat(OptionType<DeliveryKind>::write(kind).as_string(),
              details.empty() ? "" : cat(" (", join(details, ", "), ')'));
 }
@@ -103,6 +107,14 @@ void Comparer::add(const CompareItem& item, const Spec& base, const Config& read
     const std::string key = batch_rows_key(base, catalog_.ops);
     if (key.empty()) throw read.node("compare").error("no op of the input has a key for the size of batches");
     apply_override(contestant.config, cat(key, '=', *item.batch_size), catalog_);
+  }
+  if (item.workers) {
+#ifdef MILLRACE_WITHOUT_WORKERS
+    throw read.node("compare").error(left_out_text("workers", "workers"), left_out_hint("workers"));
+#else
+    if (!workers_) workers_ = start_local_workers(kWorkers, catalog_);
+    contestant.config.set("workers", write_options(workers_->options()));
+#endif
   }
   ComparedDelivery& result = contestant.result;
   result.kind = item.delivery.kind == DeliveryKind::automatic ? DeliveryKind::native : item.delivery.kind;

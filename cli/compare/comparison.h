@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +20,7 @@
 #include "millrace/core/spec.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/compare_options.h"
+#include "millrace/trainer/input/workers.h"
 
 namespace millrace {
 
@@ -114,6 +116,7 @@ class Comparer {
   std::vector<Contestant> contestants_;
   size_t repeated_ = 0;                       // the contestant that runs twice in a round
   std::vector<double> differences_, inputs_;  // one for each round
+  std::unique_ptr<LocalWorkers> workers_;     // if a delivery uses them
   Comparison out_;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <exception>
@@ -87,9 +88,9 @@ SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
   return {this, [](SignalWatcher* watcher) { watcher->set_stop(nullptr); }};
 }
 
-SignalWatcher::Guard SignalWatcher::while_asked(std::function<void()> ask) {
+SignalWatcher::Guard SignalWatcher::while_asked(std::function<void()> ask, int number) {
   const MutexLock lock(mutex_);
-  asks_.push_back(std::move(ask));
+  asks_.emplace_back(number, std::move(ask));
   return {this, [](SignalWatcher* watcher) {
             const MutexLock ends(watcher->mutex_);
             watcher->asks_.pop_back();
@@ -116,18 +117,19 @@ void SignalWatcher::watch() {
     if (wait[1].revents != 0) return;
     signalfd_siginfo info{};
     if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
-    if (info.ssi_signo == SIGUSR1) {
-      take_question();
-    } else {
-      take(static_cast<int>(info.ssi_signo));
-    }
+    const auto number = static_cast<int>(info.ssi_signo);
+    if (!take_question(number)) take(number);
   }
 }
 
-void SignalWatcher::take_question() {
+// Returns whether the signal only asks for something.
+bool SignalWatcher::take_question(int number) {
   const MutexLock lock(mutex_);
-  if (asks_.empty()) end_by(SIGUSR1);
-  asks_.back()();
+  const auto newest = std::find_if(asks_.rbegin(), asks_.rend(), [&](const auto& one) { return one.first == number; });
+  if (newest == asks_.rend() && number == SIGUSR1) end_by(number);
+  if (newest == asks_.rend()) return false;
+  newest->second();
+  return true;
 }
 
 void SignalWatcher::take(int number) {

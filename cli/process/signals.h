@@ -15,9 +15,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/clock.h"
@@ -40,10 +42,11 @@ class SignalWatcher {
   // While the guard lives, the first signal calls `stop`, from another thread; the guard's end waits for the call.
   // Without a guard, a signal ends the program.
   [[nodiscard]] Guard while_running(std::function<void()> stop);
-  // While the guard lives, SIGUSR1 calls `ask`, each time that it comes; the guard's end waits for the call. If there
-  // are several guards, the newest one counts, and ends first. Without a guard, SIGUSR1 ends the program, as it ends
-  // every program. REQUIRES: `ask` throws nothing and returns at once, because no other signal is taken meanwhile.
-  [[nodiscard]] Guard while_asked(std::function<void()> ask);
+  // While the guard lives, SIGUSR1, or SIGHUP if that is the `number`, calls `ask`, each time that it comes, and ends
+  // nothing; the guard's end waits for the call. If there are several guards, the newest one counts, and ends first.
+  // Without a guard, SIGUSR1 ends the program, as it ends every program. REQUIRES: `ask` throws nothing and returns at
+  // once, because no other signal is taken meanwhile.
+  [[nodiscard]] Guard while_asked(std::function<void()> ask, int number = SIGUSR1);
   // The first signal that came and was to end the work, or 0.
   int received() const { return received_.load(); }
   // For poll(): becomes readable when the first signal comes. Nobody reads from it. -1 if there is no watcher.
@@ -53,15 +56,15 @@ class SignalWatcher {
   void set_stop(std::function<void()> stop);
   void watch();
   void take(int number);
-  void take_question();
+  bool take_question(int number);
 
   Descriptor signals_, end_, request_;
   std::atomic<int> received_{0};
   Mutex mutex_;
   Clock::time_point first_ MILLRACE_GUARDED_BY(mutex_);
   std::function<void()> stop_ MILLRACE_GUARDED_BY(mutex_);
-  std::thread stopper_ MILLRACE_GUARDED_BY(mutex_);  // calls stop_
-  std::vector<std::function<void()>> asks_ MILLRACE_GUARDED_BY(mutex_);
+  std::thread stopper_ MILLRACE_GUARDED_BY(mutex_);                                      // calls stop_
+  std::vector<std::pair<int, std::function<void()>>> asks_ MILLRACE_GUARDED_BY(mutex_);  // by signal
   std::thread thread_;
 };
 

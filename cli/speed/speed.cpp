@@ -69,6 +69,7 @@ class SpeedTest {
     read();
     if (!measure_both()) return std::nullopt;
     out_.bottleneck = bottleneck_of(out_.step.median, out_.together.median);
+    if (!resolved_->workers) out_.workers = workers_wanted(out_);
     for (Advice& advice : candidates()) {
       options_.tell(cat("trying ", advice.key, '=', advice.to));
       if (!try_out(advice)) return std::nullopt;
@@ -130,7 +131,10 @@ class SpeedTest {
 
   void measure_input() {
     Executor executor(resolved_->threads);
-    Pipeline pipeline(build_input({.list = *spec_.find("input"), .registry = catalog_.ops, .seed = resolved_->seed}),
+    Pipeline pipeline(build_input({.list = *spec_.find("input"),
+                                   .registry = catalog_.ops,
+                                   .seed = resolved_->seed,
+                                   .workers = workers_of(*resolved_)}),
                       {.executor = &executor});
     RowBlock batch = pipeline.make_slot();
     for (int64_t i = 0; i < options_.warm_up && pipeline.next(batch) > 0; ++i) {
@@ -209,6 +213,12 @@ class SpeedTest {
 }  // namespace
 
 Spec for_speed(const Spec& config, const Catalog& catalog) { return endless(for_timing(config), catalog); }
+
+int64_t workers_wanted(const SpeedReport& report) {
+  // What one thread reads in order stays here.
+  if (report.bottleneck != Bottleneck::input || !report.diagnosis.serial_op.empty()) return 0;
+  return std::max<int64_t>(std::llround(std::ceil(report.batch_seconds() / report.step.median)), 1);
+}
 
 std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads) {
   std::vector<Advice> out;

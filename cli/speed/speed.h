@@ -33,6 +33,9 @@ struct SpeedReport {
   Diagnosis diagnosis;           // of a run with input and step
   std::optional<Advice> advice;  // with the gain that was measured; absent: nothing that was tried is faster
   std::vector<Advice> tried;     // everything that was tried, with its gain
+  // About how many workers like this machine would decode as fast as the step goes; 0: workers would not help; absent:
+  // it has some already.
+  std::optional<int64_t> workers;
 
   double batch_seconds() const { return static_cast<double>(batch_size) / input_rows_per_second; }
 };
@@ -58,6 +61,9 @@ std::optional<SpeedReport> measure_speed(const Spec& config, const Catalog& cata
 Bottleneck bottleneck_of(double step_seconds, double together_seconds);
 // The advice that gained most, unless the gain is less than kWorthwhileGain, or within the noise.
 std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise);
+
+// SpeedReport::workers without workers.
+int64_t workers_wanted(const SpeedReport& report);
 
 // Advice that is worth trying in addition to a diagnosis's: keys of this resolved configuration that change only how
 // fast it is.

@@ -78,6 +78,17 @@ std::string advice_or_why_not(const SpeedReport& report) {
   return out;
 }
 
+std::string workers_text(const SpeedReport& report) {
+  if (!report.workers) return {};
+  if (*report.workers > 0) {
+    return cat("workers: ", *report.workers == 1 ? "one machine" : cat("about ", *report.workers, " machines"),
+               " like this one would decode as fast as the step goes (trainer worker)\n");
+  }
+  const bool input = report.bottleneck == Bottleneck::input;
+  return cat("workers: they would not help: ",
+             input ? cat(report.diagnosis.serial_op, " reads in order") : "the step hardly waits for the input", '\n');
+}
+
 std::string tried_text(const SpeedReport& report) {
   std::string out;
   for (const Advice& advice : report.tried) {
@@ -132,7 +143,7 @@ std::string speed_text(const SpeedReport& report) {
   }
   if (report.noise > kNoisy) out += "the machine is noisy: measure again when fewer other programs run on it\n";
   out += cat("bottleneck   ", bottleneck_text(report), '\n', tried_text(report), "advice: ", advice_or_why_not(report),
-             '\n');
+             '\n', workers_text(report));
   return out;
 }
 
@@ -151,6 +162,8 @@ std::string speed_json(const SpeedReport& report) {
   json.key("bottleneck").value(OptionType<Bottleneck>::write(report.bottleneck).as_string());
   json.key("op").text_or_null(report.op);
   add_advice(json, report.advice ? &*report.advice : nullptr);
+  json.key("workers");
+  report.workers ? json.value(*report.workers) : json.null();
   json.key("advice").value(advice_or_why_not(report)).key("tried").open('[');
   for (const Advice& advice : report.tried) {
     json.open('{');

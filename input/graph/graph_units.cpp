@@ -166,7 +166,7 @@ Spec without_written_files(const std::vector<GraphNode>& nodes, Spec list) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const OptionInfo* const written = option_of(nodes[i], OptionUse::written_file);
     Spec* const options = written == nullptr ? nullptr : list.item(i)->find(nodes[i].kind);
-    if (options != nullptr && options->find(written->name) != nullptr) options->set(written->name, Spec());
+    if (options != nullptr) options->erase(written->name);
   }
   return list;
 }

@@ -31,7 +31,7 @@ const std::map<std::string, std::vector<std::string>> kRooms = {
     {"input",
      {"files", "rows", "compressed", "", "sources", "csv", "arrays", "lmdb", "hdf5", "parquet", "pictures", "tfrecord",
       "run", "graph", "ops"}},
-    {"trainer", {"files", "step", "delivery", "config", "input", "predict", "checkpoint", ""}},
+    {"trainer", {"files", "step", "delivery", "config", "input", "predict", "checkpoint", "remote", ""}},
     {"cli",
      {"text", "process", "generate", "init", "reference", "arguments", "help", "rows", "compare", "speed", "report",
       "convert", "doctor", "verify", "commands", ""}}};
@@ -62,7 +62,7 @@ const Library kLibraries[] = {
     {"yaml-cpp", {"<yaml-cpp/"}, {{"trainer/files/", ".cpp"}}},
     {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
     {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_header.cpp"}}},
-    {"xxHash", {"<xxhash", "<xxh3"}, {{"trainer/files/", "checksum.cpp"}}},
+    {"xxHash", {"<xxhash", "<xxh3"}, {{"trainer/files/", "checksum.cpp"}, {"input/rows/", "frame_bytes.cpp"}}},
     {"zlib, libdeflate, zstd", {"<zlib", "<libdeflate", "<zstd"}, {{"input/compressed/", ".cpp"}}},
     {"snappy, lz4", {"<snappy", "<lz4"}, {{"input/parquet/", ".cpp"}}},
     {"libjpeg, libpng", {"<jpeg", "<png"}, {{"input/pictures/", ".cpp"}}},

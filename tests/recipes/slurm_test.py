@@ -14,7 +14,7 @@ from pathlib import Path
 
 from training import SECONDS, RecipeTest, Training, wait_until
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "scancel")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "scancel")
 SBIN = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # where Debian has the first three
 CONFIG = """ClusterName=millrace
 SlurmctldHost={host}(127.0.0.1)
@@ -87,10 +87,10 @@ class Slurm:
                               stderr=subprocess.STDOUT)
         return done.stdout if done.returncode == 0 else ""
 
-    def submit(self, training: Training, *words: str) -> str:
+    def submit(self, training: Training, *words: str, script: str = "slurm.sh") -> str:
         """The number of a new job."""
-        done = subprocess.run(["sbatch", "--parsable", "--cpus-per-task=1", *words, "slurm.sh", "--config",
-                               "train.yaml"], cwd=training.folder, text=True, check=True, stdout=subprocess.PIPE,
+        done = subprocess.run(["sbatch", "--parsable", "--cpus-per-task=1", *words, script, "--config", "train.yaml"],
+                              cwd=training.folder, text=True, check=True, stdout=subprocess.PIPE,
                               env={**self.environment, "PATH": training.environment["PATH"]})
         return done.stdout.strip()
 
@@ -115,14 +115,20 @@ def is_pending(process: int, number: int) -> bool:
     return bool(int(lines["ShdPnd"], 16) >> (number - 1) & 1)
 
 
+def why_not() -> str:
+    """Why there can be no Slurm here; empty if there can."""
+    missing = [name for name in PROGRAMS if shutil.which(name, path=SBIN) is None]
+    if missing:
+        return f"needs the packages munge and slurm-wlm: there is no {missing[0]}"
+    return "" if os.geteuid() == 0 else "needs root, as slurmd does"
+
+
 class SlurmTest(RecipeTest):
     @classmethod
     def setUpClass(cls) -> None:
-        missing = [name for name in PROGRAMS if shutil.which(name, path=SBIN) is None]
-        if missing:
-            raise unittest.SkipTest(f"needs the packages munge and slurm-wlm: there is no {missing[0]}")
-        if os.geteuid() != 0:
-            raise unittest.SkipTest("needs root, as slurmd does")
+        reason = why_not()
+        if reason:
+            raise unittest.SkipTest(reason)
         super().setUpClass()
         cls.slurm = Slurm(cls.scratch / "slurm")
         cls.addClassCleanup(cls.slurm.end)

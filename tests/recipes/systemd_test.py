@@ -89,16 +89,21 @@ def why_not() -> str:
     return ""
 
 
+def complaints(name: str) -> tuple[int, str]:
+    """The exit code of systemd-analyze, and what it says of a unit."""
+    with tempfile.TemporaryDirectory(prefix="millrace-recipe-") as folder:
+        unit = Path(folder, name)
+        unit.write_text((RECIPES / name).read_text().replace("/usr/bin/trainer", str(TRAINER)))
+        done = subprocess.run(["systemd-analyze", "--user", "verify", unit], text=True, timeout=SECONDS,
+                              env={**os.environ, "XDG_RUNTIME_DIR": folder}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout
+
+
 @unittest.skipIf(shutil.which("systemd-analyze") is None, "needs systemd-analyze")
 class UnitTest(unittest.TestCase):
     def test_systemd_finds_nothing_to_say(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="millrace-recipe-") as folder:
-            unit = Path(folder, UNIT)
-            unit.write_text((RECIPES / UNIT).read_text().replace("/usr/bin/trainer", str(TRAINER)))
-            done = subprocess.run(["systemd-analyze", "--user", "verify", unit], text=True, timeout=SECONDS,
-                                  env={**os.environ, "XDG_RUNTIME_DIR": folder}, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
-            self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertEqual(complaints(UNIT), (0, ""))
 
 
 class SystemdTest(RecipeTest):

@@ -8,15 +8,17 @@ void CompareItem::declare(OptionReader& o) {
   delivery.declare(o);
   o.optional("batch_size", batch_size, {.min = 1}, "rows in its batches; absent: as the configuration says");
   o.optional("name", name, "its name; by default its kind");
+  o.optional("workers", workers, "whether two workers, which compare starts on this machine, decode its rows");
 }
 
 CompareItem OptionType<CompareItem>::read(const Spec& spec) {
   if (spec.is_map()) return read_options<CompareItem>(spec);
-  return {.delivery = OptionType<DeliveryOptions>::read(spec), .batch_size = {}, .name = {}};
+  return {.delivery = OptionType<DeliveryOptions>::read(spec), .batch_size = {}, .name = {}, .workers = false};
 }
 
 Spec OptionType<CompareItem>::write(const CompareItem& value) {
-  if (!value.batch_size && value.name.empty()) return OptionType<DeliveryOptions>::write(value.delivery);
+  if (!value.batch_size && value.name.empty() && !value.workers)
+    return OptionType<DeliveryOptions>::write(value.delivery);
   return write_options(value);
 }
 
@@ -31,7 +33,7 @@ std::vector<OptionForm> OptionType<CompareItem>::forms() {
 CompareOptions::CompareOptions() {
   for (const DeliveryKind kind :
        {DeliveryKind::feed, DeliveryKind::queue, DeliveryKind::staging, DeliveryKind::native, DeliveryKind::constant}) {
-    deliveries.push_back({.delivery = {.kind = kind}, .batch_size = {}, .name = {}});
+    deliveries.push_back({.delivery = {.kind = kind}, .batch_size = {}, .name = {}, .workers = false});
   }
 }
 

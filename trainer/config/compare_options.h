@@ -17,6 +17,7 @@ struct MILLRACE_EXPORT CompareItem {
   DeliveryOptions delivery;
   std::optional<int64_t> batch_size;  // absent: the configuration's own
   std::string name;                   // its name; empty: its kind, with the size of its batches
+  bool workers = false;               // two workers on this machine decode for it
 
   void declare(OptionReader& o);
 };

@@ -98,6 +98,7 @@ struct ConfigOptions {
   std::optional<ModelFileOptions> save, load;
   std::optional<CheckpointOptions> checkpoint;
   std::optional<LogOptions> log;
+  std::optional<WorkerOptions> workers;
 
   void declare(OptionReader& o) {
     o.optional("seed", seed, {.min = 0}, "the key of every random number");
@@ -122,7 +123,8 @@ struct ConfigOptions {
                "where and how often the whole state of the training is written, so that --resume goes on from there; "
                "absent: never");
     o.optional("log", log, "files that say how the training goes");
-    for (const char* key : {"threads", "delivery", "compare", "save", "checkpoint", "log"}) {
+    o.optional("workers", workers, "who decodes rows in place of this machine, which changes no batch");
+    for (const char* key : {"threads", "delivery", "compare", "save", "checkpoint", "log", "workers"}) {
       o.decides(key, Decides::nothing);
     }
 
@@ -263,6 +265,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.load = options.load;
   config.checkpoint = options.checkpoint;
   config.log = options.log;
+  config.workers = options.workers;
   read_kinds(options, catalog.layers, config);
   return config;
 }

@@ -25,6 +25,7 @@
 #include "millrace/trainer/config/compare_options.h"
 #include "millrace/trainer/config/log_options.h"
 #include "millrace/trainer/config/validation_options.h"
+#include "millrace/trainer/config/worker_options.h"
 #include "millrace/trainer/delivery/delivery_options.h"
 #include "millrace/trainer/step/scores.h"
 
@@ -114,6 +115,7 @@ struct MILLRACE_EXPORT Config {
   std::optional<ModelFileOptions> save, load;
   std::optional<CheckpointOptions> checkpoint;
   std::optional<LogOptions> log;
+  std::optional<WorkerOptions> workers;
 
   // The configuration with every default; the lists of ops and the layers' names are as written until
   // complete_resolved().

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/registry.h"
 #include "millrace/core/text.h"
 #include "millrace/input/files/matched_files.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/trainer/files/files_in_use.h"
+#include "millrace/trainer/input/workers.h"
 
 namespace millrace {
 
@@ -57,17 +59,34 @@ void check_written_files(const InputListArgs& args, const InputGraph& graph) {
 }  // namespace
 
 InputGraph build_input(const Config& config, const Catalog& catalog) {
-  return build_input(
-      {.list = config.input, .registry = catalog.ops, .seed = config.seed, .config_file = config.written.place().file});
+  return build_input({.list = config.input,
+                      .registry = catalog.ops,
+                      .seed = config.seed,
+                      .config_file = config.written.place().file,
+                      .workers = workers_of(config)});
+}
+
+std::shared_ptr<Workers> workers_of(const Config& config) {
+  if (!config.workers) return nullptr;
+#ifdef MILLRACE_WITHOUT_WORKERS
+  throw config.node("workers").error(left_out_text("workers", "workers"), left_out_hint("workers"));
+#else
+  return make_workers(*config.workers);
+#endif
 }
 
 InputGraph build_input(const InputListArgs& args) {
   try {
-    InputGraph graph = InputGraph::build(args.list, args.registry,
-                                         {.seed = args.seed, .side = args.side, .bad_rows_stay = args.bad_rows_stay});
+    InputGraph graph = InputGraph::build(
+        args.list, args.registry,
+        {.seed = args.seed, .side = args.side, .bad_rows_stay = args.bad_rows_stay, .workers = args.workers});
     check_written_files(args, graph);
     return graph;
   } catch (const MissingError& error) {
+    if (args.workers != nullptr && args.workers->files() == nullptr) {
+      throw ConfigError(error.message(), error.place(),
+                        "with workers.fallback: local the files are needed here, too; wait and fail read the workers'");
+    }
     const std::string there = beside_configuration(args);
     if (there.empty()) throw;
     throw MissingError(

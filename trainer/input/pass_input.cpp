@@ -359,14 +359,16 @@ std::optional<Spec> named_files(const std::vector<std::string>& patterns, const 
 
 PassInput pass_input(const PassArgs& args) { return PassMaker(args).run(); }
 
-InputGraph PassInput::build(const OpRegistry& registry, uint64_t seed, const std::string& config_file) const {
+InputGraph PassInput::build(const OpRegistry& registry, uint64_t seed, const std::string& config_file,
+                            std::shared_ptr<Workers> workers) const {
   try {
     InputGraph graph = build_input({.list = list,
                                     .registry = registry,
                                     .seed = seed,
                                     .config_file = config_file,
                                     .side = held_out ? Side::held_out : Side::trained,
-                                    .bad_rows_stay = bad_rows_stay});
+                                    .bad_rows_stay = bad_rows_stay,
+                                    .workers = std::move(workers)});
     if (const std::string endless = graph.endless_source(); !endless.empty()) {
       throw list.error(cat("the data of ", endless, " never end, but they are to be read once"),
                        cat("say how many rows ", endless, " gives"));

@@ -61,7 +61,8 @@ inline constexpr std::string_view kKept = "(kept)";
 
 struct PassInput {
   // build_input() for the list. Throws ConfigError, too, when the data never end or an op would write a file.
-  InputGraph build(const OpRegistry& registry, uint64_t seed = 0, const std::string& config_file = {}) const;
+  InputGraph build(const OpRegistry& registry, uint64_t seed = 0, const std::string& config_file = {},
+                   std::shared_ptr<Workers> workers = nullptr) const;
 
   Spec list;
   bool held_out = false;       // PassArgs::held_out

@@ -151,6 +151,22 @@ TEST(BottleneckOf, GoesByWhatTheInputAdds) {
   EXPECT_EQ(bottleneck_of(1, 2.1), Bottleneck::input);
 }
 
+TEST(WorkersWanted, AreAsManyAsDecodeWhileAStepGoes) {
+  SpeedReport report;
+  report.bottleneck = Bottleneck::input;
+  report.batch_size = 100;
+  report.input_rows_per_second = 10000;  // 10 ms a batch
+  report.step.median = 0.004;
+  EXPECT_EQ(workers_wanted(report), 3);
+  report.step.median = 0.02;
+  EXPECT_EQ(workers_wanted(report), 1);
+  report.diagnosis.serial_op = "csv_reader";
+  EXPECT_EQ(workers_wanted(report), 0);
+  report.diagnosis.serial_op.clear();
+  report.bottleneck = Bottleneck::step;
+  EXPECT_EQ(workers_wanted(report), 0);
+}
+
 TEST(BestOf, IsWhatGainedMostAndMoreThanTheNoise) {
   const std::vector<Advice> tried = {{.key = "a", .from = {}, .to = {}, .expected_gain = 1.2, .why = {}},
                                      {.key = "b", .from = {}, .to = {}, .expected_gain = 1.3, .why = {}}};

@@ -9,6 +9,7 @@ namespace millrace::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 SpeedReport example() {
   SpeedReport out;
@@ -26,6 +27,7 @@ SpeedReport example() {
   out.tried = {{.key = "input.shuffle_batch.threads", .from = "2", .to = "4", .expected_gain = 1.625, .why = "why"},
                {.key = "delivery", .from = "", .to = "native", .expected_gain = 1.01, .why = "so"}};
   out.advice = out.tried[0];
+  out.workers = 2;
   return out;
 }
 
@@ -38,7 +40,21 @@ TEST(SpeedText, NamesTheBottleneckAndWhatToChange) {
             "input's time decode_csv 75%, csv_reader 25%\n"
             "bottleneck   the input: the input makes a step 150% longer, most of all decode_csv\n"
             "tried: input.shuffle_batch.threads=4 1.62x, delivery=native 1.01x\n"
-            "advice: set input.shuffle_batch.threads=4 (now 2): why; measured: 1.62 times as fast\n");
+            "advice: set input.shuffle_batch.threads=4 (now 2): why; measured: 1.62 times as fast\n"
+            "workers: about 2 machines like this one would decode as fast as the step goes (trainer worker)\n");
+}
+
+TEST(SpeedText, SaysWhetherWorkersWouldHelp) {
+  SpeedReport report = example();
+  report.workers = 1;
+  EXPECT_THAT(speed_text(report), HasSubstr("\nworkers: one machine like this one would decode"));
+  report.workers = 0;
+  report.diagnosis.serial_op = "csv_reader";
+  EXPECT_THAT(speed_text(report), HasSubstr("\nworkers: they would not help: csv_reader reads in order\n"));
+  report.bottleneck = Bottleneck::step;
+  EXPECT_THAT(speed_text(report), HasSubstr("\nworkers: they would not help: the step hardly waits for the input\n"));
+  report.workers.reset();
+  EXPECT_THAT(speed_text(report), Not(HasSubstr("workers")));
 }
 
 TEST(SpeedText, HasNoAdviceWhereNothingHelps) {
@@ -75,6 +91,7 @@ TEST(SpeedJson, IsTheContract) {
   EXPECT_EQ(json["together"]["ms"]["median"], 5.0);
   EXPECT_EQ(json["noise"], 0.015);
   EXPECT_EQ(json["bottleneck"], "input");
+  EXPECT_EQ(json["workers"], 2);
   EXPECT_EQ(json["op"], "shuffle_batch");
   EXPECT_EQ(json["key"], "input.shuffle_batch.threads");
   EXPECT_EQ(json["from"], 2);

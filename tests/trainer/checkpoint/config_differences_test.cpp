@@ -392,12 +392,13 @@ TEST_F(EveryOption, OfTheConfigurationToo) {
     });
   });
   const auto mark = [](const char* path, Decides decides) { return cat(path, " ", static_cast<int>(decides)); };
-  EXPECT_EQ(marked_, (std::set<std::string>{
-                         mark("checkpoint", Decides::nothing), mark("compare", Decides::nothing),
-                         mark("delivery", Decides::nothing), mark("device", Decides::last_bits),
-                         mark("log", Decides::nothing), mark("save", Decides::nothing),
-                         mark("threads", Decides::nothing), mark("train.log_every", Decides::nothing),
-                         mark("train.steps", Decides::length), mark("validation.patience", Decides::length)}));
+  EXPECT_EQ(marked_,
+            (std::set<std::string>{mark("checkpoint", Decides::nothing), mark("compare", Decides::nothing),
+                                   mark("delivery", Decides::nothing), mark("device", Decides::last_bits),
+                                   mark("log", Decides::nothing), mark("save", Decides::nothing),
+                                   mark("threads", Decides::nothing), mark("train.log_every", Decides::nothing),
+                                   mark("train.steps", Decides::length), mark("validation.patience", Decides::length),
+                                   mark("workers", Decides::nothing)}));
 }
 
 // A kind of a plug-in says what its options decide, just like a built-in kind.

@@ -28,8 +28,8 @@ TEST(CompareOptions, NameDeliveriesWithTheirKeys) {
   EXPECT_EQ(options.deliveries[1].batch_size, 128);
   EXPECT_EQ(options.deliveries[1].name, "small");
   EXPECT_EQ(to_yaml(write_options(options)),
-            "deliveries: [native, {kind: queue, capacity: 7, batch_size: 128, name: small}, feed]\nrounds: 2\n"
-            "warm_up: 10\n");
+            "deliveries: [native, {kind: queue, capacity: 7, batch_size: 128, name: small, workers: false}, feed]\n"
+            "rounds: 2\nwarm_up: 10\n");
 }
 
 TEST(CompareOptions, RefuseWhatNoDeliveryIs) {

@@ -118,7 +118,7 @@ TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
   EXPECT_EQ(rejects("checkpoints: {}\n"), "f.yaml:6:1: unknown key checkpoints; did you mean checkpoint?");
   EXPECT_EQ(rejects("epochs: 3\n"),
             "f.yaml:6:1: unknown key epochs; the keys here are seed, device, precision, threads, input, delivery, "
-            "model, loss, metrics, optimizer, train, validation, compare, load, save, checkpoint and log");
+            "model, loss, metrics, optimizer, train, validation, compare, load, save, checkpoint, log and workers");
   EXPECT_EQ(rejects("delivery: {kind: feed, capcity: 5}\n"),
             "f.yaml:6:24: delivery: unknown key capcity; did you mean capacity?");
   EXPECT_EQ(rejects("metrics: [accuracy: {x: 1}]\n"),

@@ -1,0 +1,56 @@
+// RootedFiles: the files below one folder, for readers who are somewhere else. Paths are theirs, also in messages: a
+// relative path begins in the folder, an absolute one must lead into it. Only plain files are opened, and nothing is
+// written.
+//
+// What leads out of the folder, also by a symbolic link, is not there: it has no type, matches nothing, and the error
+// of open() is that of a file that does not exist. A path that goes out of the folder by ".." and comes back is not
+// there either, so that nobody can try which folders are outside. A link may lead out and back.
+//
+// What a relative path or pattern gives is the same as from FileSystem::local() if the folder is the current one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/input/files/file_system.h"
+
+namespace millrace {
+
+class RootedFiles final : public FileSystem {
+ public:
+  // Throws MissingError if there is no such folder.
+  explicit RootedFiles(const std::string& root);
+
+  std::unique_ptr<File> open(const std::string& path) override;
+  // Throws ConfigError: there are no streams here.
+  std::unique_ptr<ByteStream> open_stream(const std::string& path) override;
+  // Streams are of the type `other`.
+  Type type(const std::string& path) override;
+  Look look(const std::string& path) override;
+  bool same(const std::string& a, const std::string& b) override;
+  // Throws as FileSystem::local() does, and IoError for more than ten million paths.
+  std::vector<std::string> match(const std::string& pattern) override;
+  std::vector<std::string> list(const std::string& folder) override;
+
+ private:
+  // Where a path leads: a path without links. `code`: why it leads nowhere, as errno says it.
+  struct Found {
+    std::string path;
+    int code = 0;
+  };
+  Found find(std::string_view path) const;
+  Found follow(std::string_view path, std::string at) const;
+  Found enter(std::string_view& path) const;
+
+  bool is_inside(std::string_view real) const;
+  bool leads_inside(const std::string& entry) const;
+  bool is_there(std::string_view path) const;
+  std::vector<std::string> names_in(const std::string& folder) const;
+  void expand(std::vector<std::string>& folders, std::string_view name, std::string_view slashes) const;
+
+  std::string root_;  // without links; empty if it is /
+};
+
+}  // namespace millrace

@@ -1,0 +1,516 @@
+#include "millrace/trainer/remote/worker_pool.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <semaphore>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/core/threads/float_mode.h"
+#include "millrace/input/files/stream_file.h"
+#include "millrace/input/graph/graph_list.h"
+#include "millrace/input/rows/row_codec.h"
+#include "millrace/trainer/files/yaml_writer.h"
+#include "millrace/trainer/input/workers.h"
+#include "millrace/trainer/remote/curve_keys.h"
+#include "millrace/trainer/remote/messages.h"
+
+namespace millrace {
+
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+// How long a start waits for workers that do not answer; how long a run without `fallback: local` does.
+constexpr Clock::duration kStart = 3s, kPatience = 30s;
+constexpr std::chrono::milliseconds kTick = 100ms;
+constexpr Clock::duration kPingEvery = 5s;
+// One thread of libzmq encrypts what one connection carries.
+constexpr size_t kEncryptedConnections = 2, kMostIoThreads = 4;
+
+size_t connections_of(const WorkerOptions& options) {
+  return options.connect.size() * (options.key.empty() ? 1 : kEncryptedConnections);
+}
+
+std::optional<Clock::duration> patience_of(WorkerFallback fallback) {
+  switch (fallback) {
+    case WorkerFallback::local: return Clock::duration::zero();
+    case WorkerFallback::wait: return {};
+    case WorkerFallback::fail: break;
+  }
+  return kPatience;
+}
+
+// Whether the chunk is one that the unit can become.
+bool is_of_unit(const Chunk& chunk, bool text) {
+  const Unit& unit = chunk.unit;
+  if (!text) {
+    uint64_t count = static_cast<uint64_t>(chunk.rows.size());
+    for (const Note& note : chunk.notes) count += note.kind == Note::Kind::print ? 0 : note.count;
+    return count <= std::max<uint64_t>(unit.end - unit.begin, 1);
+  }
+  const uint64_t end = unit.file && !unit.part ? unit.file->size : StreamFile::kUnknownSize;
+  if (chunk.first_record < unit.begin || (unit.exact && chunk.first_record != unit.begin)) return false;
+  if (chunk.end_record < chunk.first_record || chunk.end_record > end) return false;
+  uint64_t at = chunk.first_record;
+  for (const RowId& id : chunk.rows.ids()) {
+    if (id.offset < at || id.length > chunk.end_record - id.offset) return false;
+    at = id.offset;
+  }
+  return true;
+}
+
+// Asks the workers for the chunks of one source.
+class RemoteDecoder final : public UnitDecoder {
+ public:
+  RemoteDecoder(WorkerPool& pool, uint32_t graph, const TransformChain& chain, int local_tasks)
+      : pool_(pool),
+        graph_(graph),
+        chain_(chain),
+        rows_(std::make_shared<const RowSpec>(chain.links().back().output.rows)),
+        text_(chain.links().front().output.type == PortType::text),
+        local_turns_(local_tasks) {}
+  ~RemoteDecoder() override { pool_.leave(graph_); }
+  RemoteDecoder(const RemoteDecoder&) = delete;
+  RemoteDecoder& operator=(const RemoteDecoder&) = delete;
+
+  Executor& executor() override { return pool_.waiting(); }
+  void wake() noexcept override { pool_.book().wake(); }
+
+  std::exception_ptr apply(Chunk& chunk, TaskMemory& memory, const std::atomic<bool>& abandoned) noexcept override {
+    try {
+      const std::optional<UnitNumbers> unit = numbers_of(chunk.unit);
+      if (!unit) return decode_here(chunk, memory);
+      State asked = make_message(message::kDecode);
+      asked.set("graph", graph_);
+      set_unit(asked, *unit);
+      const std::string bytes = asked.encode();
+      while (!abandoned.load()) {
+        RequestBook::Answer answer;
+        switch (pool_.book().ask(graph_, bytes, answer, &abandoned)) {
+          case RequestBook::Outcome::abandoned: return nullptr;
+          case RequestBook::Outcome::nobody:
+            if (pool_.options().fallback == WorkerFallback::local) return decode_here(chunk, memory);
+            throw pool_.nobody();
+          case RequestBook::Outcome::answered: break;
+        }
+        try {
+          if (take(answer.parts, chunk, memory)) return nullptr;
+          // Errors end a run, so they are looked for here: they have the text and the place that they have without
+          // workers, and a worker that cannot read its files ends nothing.
+          return decode_here(chunk, memory);
+        } catch (const DataError& error) {
+          pool_.give_up(answer.link, error.message());
+        }
+      }
+      return nullptr;
+    } catch (...) {
+      return as_error(std::current_exception(), chain_.links().front().name);
+    }
+  }
+
+ private:
+  // False if the worker met an error.
+  bool take(const ZmqParts& parts, Chunk& chunk, TaskMemory& memory) {
+    const State head = read_message(parts);
+    if (head.text("is") == message::kFailure) return false;
+    if (head.text("is") != message::kChunk) throw DataError("the answer is none");
+    const std::vector<uint64_t>& work = head.values("work");
+    if (work.size() != 3 * chain_.links().size()) throw DataError("the answer has other transforms");
+    std::string joined;
+    RowCodec::decode(bytes_of(parts, joined), rows_, chunk);
+    if (!is_of_unit(chunk, text_)) throw DataError("the answer has rows of other data than it was asked for");
+    if (!chunk.notes.empty() && chunk.notes.back().kind == Note::Kind::error) return false;
+    memory.done.resize(chain_.links().size());
+    for (size_t link = 0; link < memory.done.size(); ++link) {
+      memory.done[link] += {work[3 * link], work[3 * link + 1], work[3 * link + 2]};
+    }
+    return true;
+  }
+
+  // On as many threads at once as the pipeline has.
+  std::exception_ptr decode_here(Chunk& chunk, TaskMemory& memory) {
+    const Unit unit = chunk.unit;
+    chunk.reset(unit);
+    local_turns_.acquire();
+    std::exception_ptr failure = chain_.apply(chunk, memory);
+    local_turns_.release();
+    return failure;
+  }
+
+  WorkerPool& pool_;
+  const uint32_t graph_;
+  const TransformChain& chain_;
+  const SharedRowSpec rows_;
+  const bool text_;
+  std::counting_semaphore<Executor::kMostThreads> local_turns_;
+};
+
+}  // namespace
+
+std::shared_ptr<Workers> make_workers(const WorkerOptions& options) { return std::make_shared<WorkerPool>(options); }
+
+WorkerPool::WorkerPool(const WorkerOptions& options)
+    : options_(options),
+      context_(static_cast<int>(std::min(connections_of(options), kMostIoThreads))),
+      files_([this](State question) { return ask_files(std::move(question)); }) {
+  if (!options_.key.empty()) {
+    keys_ = read_secret_key(options_.key);
+    server_key_ = read_public_key(options_.server_key);
+  }
+  for (size_t i = 0; i < connections_of(options_); ++i) {
+    links_.push_back(std::make_unique<Link>());
+    links_.back()->endpoint = options_.connect[i % options_.connect.size()];
+  }
+  book_ = std::make_unique<RequestBook>(RequestBook::Settings{.links = links_.size(),
+                                                              .credits = static_cast<size_t>(options_.ahead),
+                                                              .patience = patience_of(options_.fallback),
+                                                              .wake_links = [this] {
+                                                                for (const auto& link : links_) link->wake.signal();
+                                                              }});
+}
+
+WorkerPool::~WorkerPool() {
+  ends_.store(true);
+  for (const auto& link : links_) {
+    link->wake.signal();
+    if (link->thread.joinable()) link->thread.join();
+  }
+}
+
+void WorkerPool::start() {
+  const MutexLock lock(mutex_);
+  if (started_) return;
+  waiting_ = std::make_unique<Executor>(most_units() + 1);
+  started_ = true;
+  for (size_t i = 0; i < links_.size(); ++i) links_[i]->thread = std::thread([this, i] { run(i); });
+}
+
+FileSystem* WorkerPool::files() {
+  stops_.store(false);
+  return options_.fallback == WorkerFallback::local ? nullptr : &files_;
+}
+
+Executor& WorkerPool::waiting() { return *waiting_; }
+
+std::unique_ptr<UnitDecoder> WorkerPool::decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local) {
+  start();
+  stops_.store(false);
+  return std::make_unique<RemoteDecoder>(*this, number_of(graph), chain, local.threads());
+}
+
+// The links tell the workers of a graph that is new.
+uint32_t WorkerPool::number_of(const GraphImpl& graph) {
+  const auto find = [&]() MILLRACE_REQUIRES(mutex_) {
+    const auto found = std::ranges::find(graphs_, graph.number, &Graph::id);
+    if (found == graphs_.end()) return uint32_t{0};
+    ++found->decoders;
+    return found->number;
+  };
+  {
+    const MutexLock lock(mutex_);
+    if (const uint32_t number = find(); number != 0) return number;
+  }
+  State told = make_message(message::kGraph);
+  told.set_text("list", to_yaml(without_written_files(graph.nodes, graph.resolved)));
+  told.set("seed", graph.seed);
+  told.set("side", static_cast<uint64_t>(graph.side));
+  told.set("bad_rows_stay", graph.bad_rows_stay ? 1 : 0);
+  State view = view_of(graph);
+  uint32_t number = 0;
+  {
+    const MutexLock lock(mutex_);
+    number = ++last_number_;
+    told.set("graph", number);
+    graphs_.push_back(
+        {.number = number, .id = graph.number, .decoders = 1, .message = told.encode(), .view = std::move(view)});
+  }
+  for (const auto& link : links_) link->wake.signal();
+  wait_for_answers(number);
+  return number;
+}
+
+void WorkerPool::leave(uint32_t graph) {
+  const MutexLock lock(mutex_);
+  const auto found = std::ranges::find(graphs_, graph, &Graph::number);
+  --found->decoders;
+  // The newest one stays: by it workers that come later show that their files are the same.
+  std::erase_if(graphs_, [this](const Graph& one)
+                             MILLRACE_REQUIRES(mutex_) { return one.decoders == 0 && one.number != last_number_; });
+}
+
+void WorkerPool::stop() noexcept {
+  stops_.store(true);
+  book_->wake();
+}
+
+// Every worker that is there answers before the first row is asked for.
+void WorkerPool::wait_for_answers(uint32_t number) {
+  const Clock::time_point start = Clock::now();
+  const MutexLock lock(mutex_);
+  const auto is_silent = [&](const auto& link) {
+    return link->stand == Stand::greeted && !link->agreed.contains(number);
+  };
+  const auto is_absent = [&](const auto& link) { return link->stand == Stand::absent; };
+  // The ticks of the links notify it.
+  for (;; mutex_.wait(changed_)) {
+    const Clock::duration waited = Clock::now() - start;
+    if (stops_.load()) break;
+    const bool absent = !waited_ && waited < kStart && std::ranges::any_of(links_, is_absent);
+    if (!absent && (waited > kPatience || std::ranges::none_of(links_, is_silent))) break;
+  }
+  waited_ = true;
+  if (options_.fallback == WorkerFallback::local) return;
+  const auto is_refused = [](const auto& link) { return link->stand == Stand::refused; };
+  if (!std::ranges::all_of(links_, is_refused)) return;
+  throw ConfigError(cat("no worker can be used: ", reasons()));
+}
+
+IoError WorkerPool::nobody() const {
+  const MutexLock lock(mutex_);
+  const std::string why = reasons();
+  return IoError(cat("no worker answers at ", join(options_.connect), why.empty() ? "" : cat("; ", why)), {},
+                 "start trainer worker there; workers.fallback says what happens meanwhile");
+}
+
+std::string WorkerPool::reasons() const {
+  std::string out;
+  for (const auto& [endpoint, why] : why_) out += cat(out.empty() ? "" : "; ", endpoint, " is not used: ", why);
+  return out;
+}
+
+FileAnswer WorkerPool::ask_files(State question) {
+  start();
+  RequestBook::Answer answer;
+  for (const std::string bytes = question.encode();;) {
+    if (book_->ask(kFiles, bytes, answer, &stops_) != RequestBook::Outcome::answered) throw nobody();
+    seen_at_.store(answer.link);
+    try {
+      FileAnswer out{.state = read_message(answer.parts), .bytes = {}};
+      std::string joined;
+      out.bytes = bytes_of(answer.parts, joined);
+      if (out.state.text("is") == message::kFailure) raise_copy(RowCodec::decode_error(out.bytes));
+      return out;
+    } catch (const DataError& error) {
+      give_up(answer.link, error.message());
+    }
+  }
+}
+
+void WorkerPool::give_up(size_t link, std::string_view why) {
+  tell_once(link, why);
+  links_[link]->given_up.store(true);
+  links_[link]->wake.signal();
+}
+
+std::vector<std::string> WorkerPool::take_news() {
+  const MutexLock lock(mutex_);
+  return std::exchange(news_, {});
+}
+
+void WorkerPool::tell(size_t number, std::string_view news) {
+  const MutexLock lock(mutex_);
+  constexpr size_t kMost = 1000;
+  if (news_.size() < kMost) news_.push_back(cat("worker ", links_[number]->endpoint, ' ', news));
+}
+
+void WorkerPool::tell_once(size_t number, std::string_view why) {
+  {
+    const MutexLock lock(mutex_);
+    std::string& said = why_[links_[number]->endpoint];
+    if (said == why) return;
+    said = why;
+  }
+  tell(number, cat("is not used: ", why));
+}
+
+void WorkerPool::set_stand(size_t number, Stand stand) {
+  const MutexLock lock(mutex_);
+  links_[number]->stand = stand;
+  changed_.notify_all();
+}
+
+void WorkerPool::run(size_t number) noexcept {
+  while (!ends_.load()) {
+    try {
+      serve(number);
+    } catch (const Error& error) {
+      tell_once(number, cat("it cannot be reached: ", error.message()));
+    } catch (...) {
+      book_->fail(as_error(std::current_exception(), "workers"));
+      return;
+    }
+    book_->lose(number, Clock::now());
+    Link& link = *links_[number];
+    {
+      const MutexLock lock(mutex_);
+      if (link.stand != Stand::refused) link.stand = Stand::absent;
+      link.agreed.clear();
+      changed_.notify_all();
+    }
+    // Not at once: whoever is refused is refused again.
+    const bool patient = link.given_up.exchange(false);
+    for (Clock::time_point until = Clock::now() + (patient ? kPingEvery : kTick);
+         Clock::now() < until && !ends_.load();) {
+      zmq_wait({}, link.wake.descriptor(), kTick);
+      link.wake.clear();
+      book_->tick(Clock::now());
+    }
+  }
+}
+
+void WorkerPool::serve(size_t number) {
+  Link& link = *links_[number];
+  ZmqSocket socket(context_, ZmqSocket::Type::dealer);
+  if (keys_) socket.be_client(*keys_, server_key_);
+  ZmqSocket monitor = socket.monitor(context_);
+  socket.connect(link.endpoint);
+  link.greeted = false;
+  link.told.clear();
+  bool lost = false;
+  Clock::time_point pinged = Clock::now();
+  while (!ends_.load() && !lost && !link.given_up.load()) {
+    zmq_wait(std::array{&socket, &monitor}, link.wake.descriptor(), kTick);
+    link.wake.clear();
+    while (const auto event = monitor.next_event()) take_event(number, socket, *event, lost);
+    for (ZmqParts parts; !lost && socket.receive(parts); parts.clear()) take_message(number, std::move(parts));
+    const Clock::time_point now = Clock::now();
+    book_->tick(now);
+    lost |= !tell_graphs(number, socket);
+    while (const auto asked = lost ? std::nullopt : book_->take(number, now)) {
+      State head = make_message(message::kId);
+      head.set("id", asked->id);
+      ZmqParts parts = to_parts(head);
+      parts.emplace_back(asked->message);
+      lost = !socket.send(std::move(parts));
+    }
+    if (link.greeted && now - pinged > kPingEvery) {
+      pinged = now;
+      lost |= !socket.send(to_parts(make_message(message::kPing)));
+    }
+  }
+  bool agreed = false;
+  {
+    const MutexLock lock(mutex_);
+    agreed = !link.agreed.empty();
+    link.lost |= agreed;
+  }
+  if (lost && agreed) tell(number, "is lost");
+}
+
+// Tells the worker of new graphs, and of those that have ended. False if the connection is lost.
+bool WorkerPool::tell_graphs(size_t number, ZmqSocket& socket) {
+  Link& link = *links_[number];
+  std::vector<ZmqParts> messages;
+  {
+    const MutexLock lock(mutex_);
+    changed_.notify_all();
+    if (link.stand != Stand::greeted) return true;
+    for (const Graph& graph : graphs_) {
+      if (!link.told.insert(graph.number).second) continue;
+      messages.emplace_back();
+      messages.back().emplace_back(graph.message);
+    }
+    std::erase_if(link.told, [&](uint32_t told) MILLRACE_REQUIRES(mutex_) {
+      if (std::ranges::find(graphs_, told, &Graph::number) != graphs_.end()) return false;
+      State forget = make_message(message::kForget);
+      forget.set("graph", told);
+      messages.push_back(to_parts(forget));
+      link.agreed.erase(told);
+      return true;
+    });
+  }
+  return std::ranges::all_of(messages, [&](ZmqParts& parts) { return socket.send(std::move(parts)); });
+}
+
+void WorkerPool::take_event(size_t number, ZmqSocket& socket, ZmqSocket::Event event, bool& lost) {
+  switch (event) {
+    case ZmqSocket::Event::ready: {
+      State hello = make_message(message::kHello);
+      hello.set("wire", kWireVersion);
+      hello.set_text("decoders", decoder_versions());
+      lost |= !socket.send(to_parts(hello));
+      break;
+    }
+    case ZmqSocket::Event::lost: {
+      const MutexLock lock(mutex_);
+      lost |= links_[number]->stand != Stand::absent;  // otherwise libzmq connects again
+      break;
+    }
+    case ZmqSocket::Event::refused:
+      give_up(number, keys_ ? "it refuses this machine's key, or has another key itself" : "it refuses the connection");
+      set_stand(number, Stand::refused);
+      break;
+  }
+}
+
+void WorkerPool::take_message(size_t number, ZmqParts&& parts) {
+  try {
+    const State head = read_message(parts);
+    const std::string& is = head.text("is");
+    if (is == message::kHello) {
+      set_stand(number, Stand::greeted);
+      links_[number]->greeted = true;
+      // Later only workers whose files were compared are asked about files.
+      const MutexLock lock(mutex_);
+      if (last_number_ == 0) book_->give_topic(number, kFiles);
+    } else if (is == message::kNo) {
+      const std::string& why = head.text("why");
+      bool at_start = false;
+      {
+        const MutexLock lock(mutex_);
+        at_start = links_[number]->stand == Stand::greeted && !waited_;
+      }
+      if (at_start && options_.fallback != WorkerFallback::local && !links_[number]->told.empty()) {
+        book_->fail(std::make_exception_ptr(
+            DataError(cat("the worker ", links_[number]->endpoint, " cannot use the input: ", why))));
+      }
+      give_up(number, why);
+      set_stand(number, Stand::refused);
+    } else if (is == message::kGraph) {
+      take_view(number, parts);
+    } else {
+      book_->answer(number, head.value("id"), std::move(parts), Clock::now());
+    }
+  } catch (const DataError& error) {
+    give_up(number, error.message());
+  }
+}
+
+void WorkerPool::take_view(size_t number, const ZmqParts& parts) {
+  Link& link = *links_[number];
+  const auto graph = read_message(parts).count<uint32_t>("graph", UINT32_MAX);
+  std::string joined;
+  const State view = State::decode(bytes_of(parts, joined));
+  const bool local = options_.fallback == WorkerFallback::local;
+  std::string differs;
+  bool back = false;
+  {
+    const MutexLock lock(mutex_);
+    const auto known = std::ranges::find(graphs_, graph, &Graph::number);
+    if (known == graphs_.end()) return;
+    const std::string here = local ? "here" : cat("at ", links_[seen_at_.load()]->endpoint);
+    differs = difference(known->view, view, here, local ? "there" : cat("at ", link.endpoint));
+    if (differs.empty()) {
+      link.agreed.insert(graph);
+      why_.erase(link.endpoint);
+      back = std::exchange(link.lost, false);
+    } else if (!local && !waited_) {
+      book_->fail(std::make_exception_ptr(
+          DataError(cat("workers see different files: ", differs), {}, "give every worker the same files")));
+    }
+  }
+  if (!differs.empty()) {
+    give_up(number, cat("it has other data: ", differs));
+    set_stand(number, Stand::refused);
+    return;
+  }
+  book_->give_topic(number, kFiles);
+  book_->give_topic(number, graph);
+  if (back) tell(number, "is back");
+}
+
+}  // namespace millrace
