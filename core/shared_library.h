@@ -33,6 +33,15 @@ class SharedLibrary {
   Function* function(const char* name) const {
     return reinterpret_cast<Function*>(symbol(name));
   }
+  // The same, for a pointer to a function that is declared without the library's headers: it has any type.
+  struct Symbol {
+    void* address;
+    template <class Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+  Symbol named(const char* name) const { return {symbol(name)}; }
   // The file that was opened.
   const std::string& path() const { return path_; }
 

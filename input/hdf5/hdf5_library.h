@@ -27,73 +27,66 @@ struct Hdf5Calls {
   using Size = uint64_t;
 
  private:
-  struct Symbol {
-    void* address;
-    template <class F>
-    operator F*() const {
-      return reinterpret_cast<F*>(address);
-    }
-  };
   SharedLibrary library_;
-  Symbol named(const char* name) const { return {library_.symbol(name)}; }
 
  public:
   // Throws ConfigError if there is no library, or an older one.
   Hdf5Calls();
 
-  int (*open)() = named("H5open");
-  int (*version)(unsigned*, unsigned*, unsigned*) = named("H5get_libversion");
-  int (*free_memory)(void*) = named("H5free_memory");
-  int (*get_printing)(Id, void**, void**) = named("H5Eget_auto2");
-  int (*set_printing)(Id, void*, void*) = named("H5Eset_auto2");
-  int (*walk_errors)(Id, int, int (*)(unsigned, const void*, void*), void*) = named("H5Ewalk2");
+  int (*open)() = library_.named("H5open");
+  int (*version)(unsigned*, unsigned*, unsigned*) = library_.named("H5get_libversion");
+  int (*free_memory)(void*) = library_.named("H5free_memory");
+  int (*get_printing)(Id, void**, void**) = library_.named("H5Eget_auto2");
+  int (*set_printing)(Id, void*, void*) = library_.named("H5Eset_auto2");
+  int (*walk_errors)(Id, int, int (*)(unsigned, const void*, void*), void*) = library_.named("H5Ewalk2");
 
-  Id (*open_file)(const char*, unsigned, Id) = named("H5Fopen");
-  int (*close_file)(Id) = named("H5Fclose");
-  Id (*open_object)(Id, const char*, Id) = named("H5Oopen");
-  int (*close_object)(Id) = named("H5Oclose");
-  int (*sort_of)(Id) = named("H5Iget_type");
-  ptrdiff_t (*name_of_link)(Id, const char*, int, int, Size, char*, size_t, Id) = named("H5Lget_name_by_idx");
+  Id (*open_file)(const char*, unsigned, Id) = library_.named("H5Fopen");
+  int (*close_file)(Id) = library_.named("H5Fclose");
+  Id (*open_object)(Id, const char*, Id) = library_.named("H5Oopen");
+  int (*close_object)(Id) = library_.named("H5Oclose");
+  int (*sort_of)(Id) = library_.named("H5Iget_type");
+  ptrdiff_t (*name_of_link)(Id, const char*, int, int, Size, char*, size_t, Id) = library_.named("H5Lget_name_by_idx");
 
-  Id (*open_dataset)(Id, const char*, Id) = named("H5Dopen2");
-  int (*close_dataset)(Id) = named("H5Dclose");
-  Id (*space_of)(Id) = named("H5Dget_space");
-  Id (*type_of)(Id) = named("H5Dget_type");
-  Id (*properties_of)(Id) = named("H5Dget_create_plist");
-  Size (*stored_bytes)(Id) = named("H5Dget_storage_size");
-  int (*read)(Id, Id, Id, Id, Id, void*) = named("H5Dread");
+  Id (*open_dataset)(Id, const char*, Id) = library_.named("H5Dopen2");
+  int (*close_dataset)(Id) = library_.named("H5Dclose");
+  Id (*space_of)(Id) = library_.named("H5Dget_space");
+  Id (*type_of)(Id) = library_.named("H5Dget_type");
+  Id (*properties_of)(Id) = library_.named("H5Dget_create_plist");
+  Size (*stored_bytes)(Id) = library_.named("H5Dget_storage_size");
+  int (*read)(Id, Id, Id, Id, Id, void*) = library_.named("H5Dread");
 
-  Id (*make_space)(int, const Size*, const Size*) = named("H5Screate_simple");
-  int (*close_space)(Id) = named("H5Sclose");
-  int (*sort_of_space)(Id) = named("H5Sget_simple_extent_type");
-  int (*rank_of)(Id) = named("H5Sget_simple_extent_ndims");
-  int (*sizes_of)(Id, Size*, Size*) = named("H5Sget_simple_extent_dims");
-  int (*select)(Id, int, const Size*, const Size*, const Size*, const Size*) = named("H5Sselect_hyperslab");
+  Id (*make_space)(int, const Size*, const Size*) = library_.named("H5Screate_simple");
+  int (*close_space)(Id) = library_.named("H5Sclose");
+  int (*sort_of_space)(Id) = library_.named("H5Sget_simple_extent_type");
+  int (*rank_of)(Id) = library_.named("H5Sget_simple_extent_ndims");
+  int (*sizes_of)(Id, Size*, Size*) = library_.named("H5Sget_simple_extent_dims");
+  int (*select)(Id, int, const Size*, const Size*, const Size*, const Size*) = library_.named("H5Sselect_hyperslab");
 
-  int (*class_of)(Id) = named("H5Tget_class");
-  size_t (*bytes_of)(Id) = named("H5Tget_size");
-  int (*order_of)(Id) = named("H5Tget_order");
-  int (*sign_of)(Id) = named("H5Tget_sign");
-  size_t (*bits_of)(Id) = named("H5Tget_precision");
-  int (*float_of)(Id, size_t*, size_t*, size_t*, size_t*, size_t*) = named("H5Tget_fields");
-  Id (*base_of)(Id) = named("H5Tget_super");
-  int (*members_of)(Id) = named("H5Tget_nmembers");
-  char* (*member_name)(Id, unsigned) = named("H5Tget_member_name");
-  int (*close_type)(Id) = named("H5Tclose");
+  int (*class_of)(Id) = library_.named("H5Tget_class");
+  size_t (*bytes_of)(Id) = library_.named("H5Tget_size");
+  int (*order_of)(Id) = library_.named("H5Tget_order");
+  int (*sign_of)(Id) = library_.named("H5Tget_sign");
+  size_t (*bits_of)(Id) = library_.named("H5Tget_precision");
+  int (*float_of)(Id, size_t*, size_t*, size_t*, size_t*, size_t*) = library_.named("H5Tget_fields");
+  Id (*base_of)(Id) = library_.named("H5Tget_super");
+  int (*members_of)(Id) = library_.named("H5Tget_nmembers");
+  char* (*member_name)(Id, unsigned) = library_.named("H5Tget_member_name");
+  int (*close_type)(Id) = library_.named("H5Tclose");
 
-  Id (*make_properties)(Id) = named("H5Pcreate");
-  int (*close_properties)(Id) = named("H5Pclose");
+  Id (*make_properties)(Id) = library_.named("H5Pcreate");
+  int (*close_properties)(Id) = library_.named("H5Pclose");
   int (*set_external)(Id, int (*)(const char*, const char*, const char*, const char*, unsigned*, Id, void*),
-                      void*) = named("H5Pset_elink_cb");
-  int (*set_cache)(Id, size_t, size_t, double) = named("H5Pset_chunk_cache");
-  int (*set_in_memory)(Id, size_t, unsigned) = named("H5Pset_fapl_core");
-  int (*set_image)(Id, const void*, size_t) = named("H5Pset_file_image");
-  int (*layout_of)(Id) = named("H5Pget_layout");
-  int (*chunk_of)(Id, int, Size*) = named("H5Pget_chunk");
-  int (*external_files)(Id) = named("H5Pget_external_count");
-  int (*filters_of)(Id) = named("H5Pget_nfilters");
-  int (*filter_of)(Id, unsigned, unsigned*, size_t*, unsigned*, size_t, char*, unsigned*) = named("H5Pget_filter2");
-  int (*has_filter)(int) = named("H5Zfilter_avail");
+                      void*) = library_.named("H5Pset_elink_cb");
+  int (*set_cache)(Id, size_t, size_t, double) = library_.named("H5Pset_chunk_cache");
+  int (*set_in_memory)(Id, size_t, unsigned) = library_.named("H5Pset_fapl_core");
+  int (*set_image)(Id, const void*, size_t) = library_.named("H5Pset_file_image");
+  int (*layout_of)(Id) = library_.named("H5Pget_layout");
+  int (*chunk_of)(Id, int, Size*) = library_.named("H5Pget_chunk");
+  int (*external_files)(Id) = library_.named("H5Pget_external_count");
+  int (*filters_of)(Id) = library_.named("H5Pget_nfilters");
+  int (*filter_of)(Id, unsigned, unsigned*, size_t*, unsigned*, size_t, char*,
+                   unsigned*) = library_.named("H5Pget_filter2");
+  int (*has_filter)(int) = library_.named("H5Zfilter_avail");
 
   const Id* const of_files = static_cast<const Id*>(library_.symbol("H5P_CLS_FILE_ACCESS_ID_g"));
   const Id* const of_datasets = static_cast<const Id*>(library_.symbol("H5P_CLS_DATASET_ACCESS_ID_g"));

@@ -22,50 +22,42 @@ struct ZmqCalls {
   static constexpr int kFirstError = 156384712, kNoProtocol = kFirstError + 52, kTerminated = kFirstError + 53;
 
  private:
-  struct Symbol {
-    void* address;
-    template <class F>
-    operator F*() const {
-      return reinterpret_cast<F*>(address);
-    }
-  };
   SharedLibrary library_;
-  Symbol named(const char* name) const { return {library_.symbol(name)}; }
 
  public:
   // Throws ConfigError if there is no library, or an older one.
   ZmqCalls();
 
-  void (*version)(int*, int*, int*) = named("zmq_version");
-  const char* (*error_text)(int) = named("zmq_strerror");
+  void (*version)(int*, int*, int*) = library_.named("zmq_version");
+  const char* (*error_text)(int) = library_.named("zmq_strerror");
 
-  void* (*make_context)() = named("zmq_ctx_new");
-  int (*set_context)(void*, int, int) = named("zmq_ctx_set");
-  int (*end_context)(void*) = named("zmq_ctx_term");
+  void* (*make_context)() = library_.named("zmq_ctx_new");
+  int (*set_context)(void*, int, int) = library_.named("zmq_ctx_set");
+  int (*end_context)(void*) = library_.named("zmq_ctx_term");
 
-  void* (*make_socket)(void*, int) = named("zmq_socket");
-  int (*close)(void*) = named("zmq_close");
-  int (*set)(void*, int, const void*, size_t) = named("zmq_setsockopt");
-  int (*get)(void*, int, void*, size_t*) = named("zmq_getsockopt");
-  int (*bind)(void*, const char*) = named("zmq_bind");
-  int (*connect)(void*, const char*) = named("zmq_connect");
-  int (*monitor)(void*, const char*, int) = named("zmq_socket_monitor");
-  int (*poll)(PollItem*, int, long) = named("zmq_poll");
+  void* (*make_socket)(void*, int) = library_.named("zmq_socket");
+  int (*close)(void*) = library_.named("zmq_close");
+  int (*set)(void*, int, const void*, size_t) = library_.named("zmq_setsockopt");
+  int (*get)(void*, int, void*, size_t*) = library_.named("zmq_getsockopt");
+  int (*bind)(void*, const char*) = library_.named("zmq_bind");
+  int (*connect)(void*, const char*) = library_.named("zmq_connect");
+  int (*monitor)(void*, const char*, int) = library_.named("zmq_socket_monitor");
+  int (*poll)(PollItem*, int, long) = library_.named("zmq_poll");
 
-  int (*empty)(void*) = named("zmq_msg_init");
-  int (*wrap)(void*, void*, size_t, void (*)(void*, void*), void*) = named("zmq_msg_init_data");
-  int (*send)(void*, void*, int) = named("zmq_msg_send");
-  int (*receive)(void*, void*, int) = named("zmq_msg_recv");
-  int (*move)(void*, void*) = named("zmq_msg_move");
-  int (*drop)(void*) = named("zmq_msg_close");
-  void* (*data)(void*) = named("zmq_msg_data");
-  size_t (*size)(const void*) = named("zmq_msg_size");
-  int (*has_more)(const void*) = named("zmq_msg_more");
-  const char* (*property)(const void*, const char*) = named("zmq_msg_gets");
+  int (*empty)(void*) = library_.named("zmq_msg_init");
+  int (*wrap)(void*, void*, size_t, void (*)(void*, void*), void*) = library_.named("zmq_msg_init_data");
+  int (*send)(void*, void*, int) = library_.named("zmq_msg_send");
+  int (*receive)(void*, void*, int) = library_.named("zmq_msg_recv");
+  int (*move)(void*, void*) = library_.named("zmq_msg_move");
+  int (*drop)(void*) = library_.named("zmq_msg_close");
+  void* (*data)(void*) = library_.named("zmq_msg_data");
+  size_t (*size)(const void*) = library_.named("zmq_msg_size");
+  int (*has_more)(const void*) = library_.named("zmq_msg_more");
+  const char* (*property)(const void*, const char*) = library_.named("zmq_msg_gets");
 
-  char* (*z85)(char*, const uint8_t*, size_t) = named("zmq_z85_encode");
-  int (*make_keys)(char*, char*) = named("zmq_curve_keypair");
-  int (*public_key)(char*, const char*) = named("zmq_curve_public");
+  char* (*z85)(char*, const uint8_t*, size_t) = library_.named("zmq_z85_encode");
+  int (*make_keys)(char*, char*) = library_.named("zmq_curve_keypair");
+  int (*public_key)(char*, const char*) = library_.named("zmq_curve_public");
 
   // "Address already in use" for EADDRINUSE, likewise for the library's own values.
   std::string text_of(int code) const;
