@@ -64,7 +64,7 @@ struct Trainer::Impl {
 
   PipelineOptions pipeline_options();
   void build_model();
-  void build_validation();
+  void build_validation(const std::shared_ptr<Workers>& workers);
   void build_loop();
   void warn_of_endlessness();
   void build_checkpoints();
@@ -144,13 +144,14 @@ void Trainer::Impl::build_model() {
   if (!unread.empty()) warnings.push_back(std::move(unread));
 }
 
-void Trainer::Impl::build_validation() {
+void Trainer::Impl::build_validation(const std::shared_ptr<Workers>& workers) {
   if (!config.validation) return;
   validator = std::make_unique<Validation>(ValidationArgs{.config = config,
                                                           .registry = catalog.ops,
                                                           .model = *model,
                                                           .context = context,
                                                           .found = &delivery->graph().found(),
+                                                          .workers = workers,
                                                           .on_print = [this](std::string_view text) { log(text); }});
   if (!config.validation->input.is_null())
     config.resolved.find("validation")->set("input", validator->input().resolved());
@@ -224,14 +225,15 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   Config config = read_config(spec, catalog);
   std::vector<std::string> warnings;
   const Device device = device_of(config, warnings);
-  InputGraph graph = build_input(config, catalog);
+  const std::shared_ptr<Workers> workers = workers_of(config);
+  InputGraph graph = build_input(config, catalog, workers);
   if (config.checkpoint) check_checkpoint(config.node("checkpoint"), graph, config.delivery);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device, catalog, trace);
   impl->warnings.insert(impl->warnings.end(), warnings.begin(), warnings.end());
   impl->build_model();
   impl->warn_of_endlessness();
   impl->load();
-  impl->build_validation();
+  impl->build_validation(workers);
   impl->files->check_save(impl->validator ? impl->validator->input().files() : InputFiles());
   impl->build_loop();
   impl->build_checkpoints();

@@ -10,11 +10,7 @@
 namespace millrace {
 
 Validation::Validation(const ValidationArgs& args)
-    : args_(args),
-      options_(*args.config.validation),
-      pass_(pass_input(pass_args())),
-      workers_(workers_of(args.config)),
-      graph_(build()) {
+    : args_(args), options_(*args.config.validation), pass_(pass_input(pass_args())), graph_(build()) {
   if (graph_.reads_once()) {
     throw args_.config.node("validation")
         .error(
@@ -40,7 +36,7 @@ PassArgs Validation::pass_args() const {
 }
 
 InputGraph Validation::build() const {
-  InputGraph graph = pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file, workers_);
+  InputGraph graph = pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file, args_.workers);
   graph.set_tasks(args_.context.executor().threads());
   return graph;
 }

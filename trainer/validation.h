@@ -40,7 +40,8 @@ struct ValidationArgs {
   const OpRegistry& registry;
   Model& model;
   Context& context;
-  const Spec* found = nullptr;  // in the training's data (PassArgs::found)
+  const Spec* found = nullptr;                 // in the training's data (PassArgs::found)
+  std::shared_ptr<Workers> workers = nullptr;  // the training's
   std::function<void(std::string_view)> on_print = {};
 };
 
@@ -93,7 +94,6 @@ class Validation final : public TrainingPart {
   const ValidationArgs args_;
   const ValidationOptions& options_;
   const PassInput pass_;
-  const std::shared_ptr<Workers> workers_;
   const InputGraph graph_;
   std::vector<std::string> warnings_;
   std::optional<PredictPlan> plan_;

@@ -1,5 +1,5 @@
-// Rows from a worker on this machine, against a loop of ZeroMQ alone that carries as many bytes over loopback in
-// messages of the same size, with as many under way. Both sides are in this process.
+// Rows that a worker decodes, against ZeroMQ alone: a loop that sends as many bytes in messages of the same size. In
+// both cases the sender and the receiver are threads of this process and talk over loopback.
 #include <array>
 #include <filesystem>
 #include <memory>

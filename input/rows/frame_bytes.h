@@ -1,6 +1,7 @@
 // Frames: bytes that one process writes and another one reads, or the same one later, with a version and a checksum.
 //
-// A frame is put twice, into a FrameSize and then into a FrameWriter, so its memory is taken once and is enough:
+// append_frame() calls its function twice: with a FrameSize, to know how much memory the frame needs, and then with a
+// FrameWriter:
 //
 //   append_frame(kKind, out, [&](auto& sink) { sink.number(rows); sink.text(name); });
 //   FrameReader reader(kKind, bytes);     // throws DataError for other bytes

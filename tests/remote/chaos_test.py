@@ -7,164 +7,45 @@ Ten minutes: --seconds 600. Prints a line for each finding, and a summary; the e
 from __future__ import annotations
 
 import argparse
-import array
 import collections
 import json
 import os
-import pty
 import random
-import re
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
 import traceback
 import uuid
-import zlib
-from collections.abc import Callable, Iterator
-from fcntl import ioctl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from chaos_data import EQUAL, KINDS, OTHERS, configuration, judged, write_data
+from chaos_processes import MARK, Slot, Training, Worker, command_of, free_ports, processes_with, stacks
+
 HERE = Path(__file__).resolve().parent
 PROGRAM = os.environ.get("MILLRACE_TRAINER", str(HERE.parents[1] / "build/release/trainer"))
-MARK = "MILLRACE_CHAOS"  # in the environment of every process that the test starts
-SLOTS = 6  # places where workers listen; the worker of the first one is never disturbed
-OTHERS = 3  # versions of the data in which one file of each kind differs
+SLOTS = 6  # the worker of the first one is never disturbed
 END_LIMIT = 15  # seconds in which a worker ends after SIGTERM
 WARM, GROWTH = 0.4, 16 << 20  # share of the time that warms a worker up; bytes that it may grow after that
 CALM, ENOUGH = 20, 200  # seconds after the end: of events, and until trainings that go on slowly are given up
 SKIPPED = 77
 GIVEN_UP = -1000  # in place of an exit code
 EVENTS = {"kill": 4, "terminate": 1, "start": 4, "pause": 3, "other": 3, "replace": 1, "remove": 1, "sleep": 1,
-          "delay": 2, "stall": 2, "cut": 2, "reset": 2, "refuse": 1}
+          "delay": 2, "stall": 2, "cut": 2, "reset": 2, "refuse": 1}  # and how often they happen
+WORDS = {"kill": "workers killed", "terminate": "workers terminated", "start": "workers added",
+         "pause": "workers paused", "other": "workers restarted with another version of the data",
+         "replace": "workers whose files were replaced", "remove": "workers whose files were removed",
+         "sleep": "trainers put to sleep", "delay": "connections delayed", "stall": "connections stalled",
+         "cut": "connections cut", "reset": "connections reset", "refuse": "connections refused"}  # in the summary
 
 
-# ---------------------------------------------------------------------------------------------------------- data
-
-
-def numbers(draw: random.Random) -> tuple[list[float], int]:
-    values = [draw.gauss(0, 1) for _ in range(8)]
-    return values, int(sum(values) > 0)
-
-
-def csv_text(draw: random.Random, rows: int, bad: bool = False) -> bytes:
-    """Records with a text of several lines, quotes and delimiters."""
-    lines = ["note,a,b,c,d,e,f,g,h,label\n"]
-    for row in range(rows):
-        values, label = numbers(draw)
-        texts = ["%.5f" % value for value in values]
-        if bad and draw.random() < 0.02:
-            texts[draw.randrange(8)] = draw.choice(["bad", "1.2.3", "4 5"])
-        lines.append('"row ""%d"",\n%s","%s",%d\n' % (row, "x" * draw.randrange(30), '","'.join(texts), label)
-                     if draw.random() < 0.5 else "plain %d,%s,%d\n" % (row, ",".join(texts), label))
-    return "".join(lines).encode()
-
-
-def bgzf(text: bytes) -> bytes:
-    """Gzip members that tell their lengths, and the empty one at the end."""
-    out = bytearray()
-    for at in [*range(0, len(text), 8000), len(text)]:
-        part = text[at:at + 8000]
-        packer = zlib.compressobj(6, zlib.DEFLATED, -15)
-        body = packer.compress(part) + packer.flush()
-        out += struct.pack("<4BI2BH2BHH", 31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, len(body) + 25)
-        out += body + struct.pack("<II", zlib.crc32(part), len(part))
-    return bytes(out)
-
-
-def npy(values: array.array[float], shape: tuple[int, ...], kind: str) -> bytes:
-    header = str({"descr": kind, "fortran_order": False, "shape": shape}).encode()
-    header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + values.tobytes()
-
-
-def write_data(folder: Path, other: int | None = None) -> None:
-    """The files of all kinds; in another version, the middle one of each kind differs."""
-    folder.mkdir(parents=True)
-    for number in range(3):
-        draw = random.Random(number)
-        rows = 1500 + 100 * number
-        text = csv_text(draw, rows)
-        bad = csv_text(draw, rows, bad=True)
-        images, labels = array.array("f"), array.array("f")
-        for _ in range(rows):
-            values, label = numbers(draw)
-            images.extend(values + values)
-            labels.append(label)
-        if other is not None and number == 1:
-            # One row more; another first row; another last row of the same length.
-            if other == 0:
-                text += b"more,1,2,3,4,5,6,7,8,1\n"
-                bad += b"more,1,2,3,4,5,6,7,8,1\n"
-                images.extend([1.0] * 16)
-                labels.append(1)
-            else:
-                text, bad = (turned(one, first=other == 1) for one in (text, bad))
-                at = 0 if other == 1 else len(images) - 1
-                images[at] += 1
-        (folder / f"quoted-{number}.csv").write_bytes(text)
-        (folder / f"blocks-{number}.csv.gz").write_bytes(bgzf(text))
-        (folder / f"plain-{number}.csv.gz").write_bytes(zlib.compress(text, 6, 31))
-        (folder / f"bad-{number}.csv").write_bytes(bad)
-        (folder / f"images-{number}.npy").write_bytes(npy(images, (len(images) // 16, 1, 4, 4), "<f4"))
-        (folder / f"labels-{number}.npy").write_bytes(npy(labels, (len(labels),), "<f4"))
-
-
-def turned(text: bytes, first: bool) -> bytes:
-    """With another label in the first or the last row."""
-    at = text.index(b"\n", text.index(b"\n", 30) + 200) - 1 if first else len(text) - 2
-    while text[at:at + 2] not in (b"0\n", b"1\n"):
-        at += 1
-    return text[:at] + (b"1" if text[at:at + 1] == b"0" else b"0") + text[at + 1:]
-
-
-def configuration(kind: str) -> dict[str, Any]:
-    """The training of one kind of data, without workers. Small chunks make many requests."""
-    fields = {"features": {"columns": list("abcdefgh")},
-              "label": {"columns": "label"}}
-    batch = {"shuffle_batch": {"batch_size": 32, "min_after_dequeue": 300, "threads": 4}}
-    if kind in ("npy", "judged"):
-        rows = [{"npy_reader": {"fields": {"features": "images-*.npy", "label": "labels-*.npy"}, "epochs": 30,
-                                "chunk_bytes": 1024}},
-                {"hold_out": {"share": 0.2}},
-                {"augment": {"fields": "features", "shift": 1, "flip": "horizontal", "noise": 0.1}}]
-    else:
-        files = {"quoted": "quoted-*.csv", "bgzf": "blocks-*.csv.gz", "gzip": "plain-*.csv.gz", "bad": "bad-*.csv",
-                 "skipped": "bad-*.csv"}
-        rows = [{"filename_queue": {"files": files[kind], "epochs": 30}},
-                {"csv_reader": {"header": True, "chunk_bytes": 2048, "readers": 2}},
-                {"decode_csv": {"fields": fields}}]
-        if kind in ("bad", "skipped"):
-            rows[-1]["decode_csv"]["on_bad_row"] = "skip"
-    out = {"seed": 7, "device": "cpu", "threads": 2, "input": [*rows, batch],
-           "model": [*(["flatten"] if kind in ("npy", "judged") else []), {"dense": {"units": 32, "activation": "relu"}},
-                     {"dense": {"units": 1}}],
-           "loss": "sigmoid_cross_entropy", "metrics": ["accuracy"], "optimizer": {"adam": {"learning_rate": 0.003}},
-           "train": {"log_every": 100, "report_over": "window"}}
-    if kind == "judged":
-        out["validation"] = {"held_out": True, "every": 500}
-    return out
-
-
-KINDS = ("quoted", "bgzf", "npy", "bad", "gzip", "skipped", "judged")
-EQUAL = ("reason", "steps", "rows", "epochs", "last_batch", "loss", "metrics", "dropped", "bad", "weights")
-
-
-
-
-def judged(events: list[dict[str, Any]]) -> dict[int, Any]:
-    """What validations found, by step."""
-    return {one["step"]: (one["rows"], one["loss"], one["metrics"]) for one in events if one["event"] == "validation"}
-
-
-# ------------------------------------------------------------------------------------------------------- processes
+class Skipped(Exception):
+    pass
 
 
 class Findings:
@@ -177,121 +58,6 @@ class Findings:
         with self.lock:
             self.lines.append(line)
             print(f"finding at {time.monotonic() - self.start:.1f} s: {line}", flush=True)
-
-
-class Skipped(Exception):
-    pass
-
-
-class Worker:
-    """A worker in a slot: a process, and its standard error, a terminal that shows its counts."""
-
-    STATUS = re.compile(r"(\d+) connections?, (\d+) requests?, ([\d.e+]+) rows/s, ")
-
-    def __init__(self, slot: Slot, program: str, root: Path, good: bool, words: list[str],
-                 environment: dict[str, str]) -> None:
-        self.good, self.root = good, root
-        self.changed = False  # while it runs
-        self.peers = self.requests = 0
-        self.rows = 0.0
-        self.told: list[str] = []
-        master, terminal = pty.openpty()
-        ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 240, 0, 0))
-        self.process = subprocess.Popen(
-            [program, "worker", "--bind", f"tcp://127.0.0.1:{slot.port}", "--root", str(root), "--threads", "2", *words],
-            stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, env=environment, cwd="/",
-            start_new_session=True)
-        os.close(terminal)
-        self.reader = threading.Thread(target=self.read, args=(master,), daemon=True)
-        self.reader.start()
-
-    def read(self, master: int) -> None:
-        rest = ""
-        while True:
-            try:
-                got = os.read(master, 65536)
-            except OSError:  # nobody has the other end
-                break
-            *lines, rest = re.split(r"[\r\n]+", rest + got.decode(errors="replace"))
-            # The live line has no end; the next one begins with a carriage return.
-            for line in [*lines, rest] if rest.endswith("\x1b[K") else lines:
-                self.take(line.replace("\x1b[K", ""))
-            if rest.endswith("\x1b[K"):
-                rest = ""
-        os.close(master)
-
-    def take(self, line: str) -> None:
-        if found := self.STATUS.match(line):
-            self.peers, self.requests = int(found[1]), int(found[2])
-            self.rows += float(found[3])
-        elif line:
-            self.told.append(line)
-
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
-    def send(self, number: int) -> None:
-        if self.alive():
-            self.process.send_signal(number)
-
-    def memory(self) -> int:
-        text = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) * 1024
-
-    def descriptors(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-
-class Slot:
-    def __init__(self, number: int, port: int, relay_port: int | None) -> None:
-        self.number, self.port, self.relay_port = number, port, relay_port
-        self.worker: Worker | None = None
-        self.later: list[tuple[float, Callable[[], None]]] = []  # what happens to it, and when
-        self.failed_starts = 0
-
-    def endpoint(self, relayed: bool) -> str:
-        return f"tcp://127.0.0.1:{self.relay_port if relayed and self.relay_port else self.port}"
-
-    def alive(self) -> bool:
-        return self.worker is not None and self.worker.alive()
-
-
-def free_ports(count: int, draw: random.Random) -> list[int]:
-    """Ports that no connection of this machine takes by chance, so that they stay free while no worker listens."""
-    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    out: list[int] = []
-    while len(out) < count:
-        port = draw.randrange(10000, lowest)
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        if port not in out:
-            out.append(port)
-    return out
-
-
-class Training:
-    """One training, with all its attempts."""
-
-    def __init__(self, number: int, kind: str, folder: Path) -> None:
-        self.number, self.kind, self.folder = number, kind, folder
-        self.process: subprocess.Popen[bytes] | None = None
-        self.continue_at = 0.0
-        folder.mkdir()
-
-    def events(self) -> Iterator[dict[str, Any]]:
-        for line in (self.folder / "events.jsonl").read_text().splitlines():
-            try:
-                yield json.loads(line)
-            except ValueError:  # cut by a kill
-                pass
-
-    def error(self) -> str:
-        text = (self.folder / "stderr.txt").read_text(errors="replace").strip()
-        at = text.rfind("error: ")
-        return " / ".join(text[at:].splitlines() if at >= 0 else text.splitlines()[-3:])
 
 
 class Chaos:
@@ -311,8 +77,6 @@ class Chaos:
         self.end = 0.0
         self.key_words: list[str] = []
         self.expected: dict[str, tuple[dict[str, Any], dict[int, Any], bytes | None]] = {}
-
-    # -- before
 
     def prepare(self) -> None:
         """The same trainings without workers."""
@@ -366,19 +130,16 @@ class Chaos:
         told = "".join(self.steady.told)
         if "libzmq" in told or "is not in this build" in told:
             raise Skipped(told)
+        self.descriptors = self.steady.descriptors()
 
-    # -- workers
-
-    def start_worker(self, slot: Slot, good: bool, other: int = 0) -> None:
+    def start_worker(self, slot: Slot, good: bool) -> None:
         """Each has a folder of its own, whose files may change while it runs."""
         self.retire(slot)
         root = self.scratch / f"root-{slot.number}"
         shutil.rmtree(root, ignore_errors=True)
-        shutil.copytree(self.scratch / ("data" if good else f"other-{other}"), root)
+        shutil.copytree(self.scratch / ("data" if good else f"other-{self.draw.randrange(OTHERS)}"), root)
         slot.worker = Worker(slot, self.options.program, root, good, self.key_words, self.environment)
-        self.counts["workers started"] += 1
-        if not good:
-            self.counts["workers with another version"] += 1
+        self.note(f"a worker begins at {slot.port}, its data are {'good' if good else 'another version'}")
 
     def retire(self, slot: Slot) -> None:
         """Takes the counts of a worker that has ended."""
@@ -390,8 +151,8 @@ class Chaos:
         self.old_requests += worker.requests
         self.old_rows += worker.rows
         if not worker.good and not worker.changed and worker.rows > 0:
-            self.findings.add(f"a worker with another version of the data decoded {worker.rows:.0f} rows for trainings; "
-                              f"it listened at port {slot.port}, relayed from {slot.relay_port}")
+            self.findings.add(f"a worker with another version of the data decoded {worker.rows:.0f} rows; it listened "
+                              f"at port {slot.port}, relayed from {slot.relay_port}")
         code = worker.process.returncode
         if code in (-signal.SIGKILL, 128 + signal.SIGTERM) or (code == -signal.SIGTERM and not worker.told):
             return  # the last one had hardly begun
@@ -400,6 +161,7 @@ class Chaos:
 
     def kill(self, slot: Slot) -> None:
         if slot.worker is not None:
+            self.note(f"the worker at {slot.port} is killed")
             slot.worker.send(signal.SIGKILL)
             self.retire(slot)
 
@@ -412,85 +174,84 @@ class Chaos:
         try:
             worker.process.wait(END_LIMIT)
         except subprocess.TimeoutExpired:
-            self.findings.add(f"a worker has not ended {END_LIMIT} s after SIGTERM: {self.stacks(worker.process.pid)}")
+            self.findings.add(f"a worker has not ended {END_LIMIT} s after SIGTERM: "
+                              f"{stacks(worker.process.pid, self.scratch)}")
             worker.send(signal.SIGKILL)
         self.retire(slot)
 
-    def stacks(self, process: int) -> str:
-        """Where its threads are, in a file."""
-        if shutil.which("gdb") is None:
-            return "no gdb to look into it"
-        path = self.scratch / f"stacks-{process}.txt"
-        with path.open("wb") as out:
-            subprocess.run(["gdb", "-p", str(process), "-batch", "-ex", "thread apply all bt"], stdout=out, stderr=out,
-                           timeout=120)
-        return f"its threads are in {path}"
-
-    # -- events
+    def note(self, line: str) -> None:
+        """For whoever looks for the cause of a finding."""
+        with self.lock, (self.scratch / "chaos.log").open("a") as out:
+            out.write(f"{time.monotonic() - self.findings.start:.2f} {line}\n")
 
     def event(self) -> None:
-        """One event for workers, or for their connections."""
-        now = time.monotonic()
         names = [name for name in EVENTS if name not in self.options.without]
-        what = self.draw.choices(names, [EVENTS[name] for name in names])[0]
-        slot = self.draw.choice(self.slots[1:])
-        seconds = self.draw.choice([0.2, 0.7, 1.5, 3, 8])
-        other = self.draw.randrange(OTHERS)
-        if what in ("delay", "stall", "cut", "reset", "refuse"):
-            words = {"delay": [str(self.draw.choice([0.02, 0.1, 0.5])), str(seconds)],
-                     "stall": [self.draw.choice(["in", "out", "both"]), str(seconds)],
-                     "refuse": [str(min(seconds, 3))]}.get(what, [])
-            self.tell_relay(slot, what, *words)
-            self.counts[what] += 1
-        elif what == "sleep":
-            training = self.draw.choice(sorted(self.running, key=lambda one: one.number) or [None])
-            if training is not None and training.process is not None and not training.continue_at:
-                training.continue_at = now + seconds
-                training.process.send_signal(signal.SIGSTOP)
-                self.counts["trainers put to sleep"] += 1
-        elif what == "start" or not slot.alive():
-            slot = next((one for one in self.slots[1:] if not one.alive()), slot)
-            if not slot.alive() and not slot.later:
-                self.start_worker(slot, good=True)
-        elif slot.later:
-            pass  # it is paused, or about to come back
+        for _ in range(20):
+            what = self.draw.choices(names, [EVENTS[name] for name in names])[0]
+            slot = self.draw.choice(self.slots[1:])
+            seconds = self.draw.choice([0.2, 0.7, 1.5, 3, 8])
+            happens = self.connection_event if what in ("delay", "stall", "cut", "reset", "refuse") else (
+                self.sleep_event if what == "sleep" else self.worker_event)
+            if happens(what, slot, seconds):
+                self.counts[WORDS[what]] += 1
+                self.note(f"{WORDS[what]}, port {slot.port}, relayed from {slot.relay_port}, {seconds} s")
+                return
+
+    def connection_event(self, what: str, slot: Slot, seconds: float) -> bool:
+        words = {"delay": [str(self.draw.choice([0.02, 0.1, 0.5])), str(seconds)],
+                 "stall": [self.draw.choice(["in", "out", "both"]), str(seconds)],
+                 "refuse": [str(min(seconds, 3))]}.get(what, [])
+        self.relay.stdin.write(" ".join([str(slot.number - 1), what, *words]) + "\n")
+        self.relay.stdin.flush()
+        return True
+
+    def sleep_event(self, what: str, slot: Slot, seconds: float) -> bool:
+        awake = [one for one in self.running if one.process.poll() is None and not one.continue_at]
+        if not awake:
+            return False
+        training = self.draw.choice(sorted(awake, key=lambda one: one.number))
+        training.continue_at = time.monotonic() + seconds
+        training.process.send_signal(signal.SIGSTOP)
+        return True
+
+    def worker_event(self, what: str, slot: Slot, seconds: float) -> bool:
+        """False if it cannot happen to this worker now."""
+        now = time.monotonic()
+        if slot.later or slot.alive() == (what == "start"):
+            return False  # it is paused, or about to come back or to end
+        if what == "start":
+            self.start_worker(slot, good=True)
         elif what == "kill":
             self.kill(slot)
-            self.counts["killed"] += 1
             if self.draw.random() < 0.7:
                 slot.later.append((now + self.draw.uniform(0, 2), lambda: self.start_worker(slot, good=True)))
         elif what == "terminate":
             self.end_worker(slot)
-            self.counts["terminated"] += 1
         elif what == "pause":
-            slot.worker.send(signal.SIGSTOP)
-            self.counts["paused"] += 1
-            slot.later.append((now + seconds, lambda: slot.worker.send(signal.SIGCONT)))
+            paused = slot.worker
+            paused.send(signal.SIGSTOP)
+            slot.later.append((now + seconds, lambda: paused.send(signal.SIGCONT)))
         elif self.calm > 0:
-            pass
-        elif what == "other":
-            self.kill(slot)
-            self.start_worker(slot, good=False, other=other)
+            return False
+        else:
+            if what == "other":
+                self.kill(slot)
+                self.start_worker(slot, good=False)
+            else:
+                self.change(slot, what)
             slot.later.append((now + self.draw.uniform(2, 6), lambda: self.kill(slot)))
-        elif slot.worker.good:
-            self.change(slot, what, other)
-            slot.later.append((now + self.draw.uniform(2, 6), lambda: self.kill(slot)))
+        return True
 
-    def change(self, slot: Slot, what: str, other: int) -> None:
+    def change(self, slot: Slot, what: str) -> None:
         """The files of a worker that runs."""
         slot.worker.good, slot.worker.changed = False, True
-        self.counts["files replaced under a worker" if what == "replace" else "files removed under a worker"] += 1
-        if what == "replace":
-            for path in (self.scratch / f"other-{other}").iterdir():
-                beside = slot.worker.root / f"{path.name}.new"
-                shutil.copyfile(path, beside)
-                beside.rename(slot.worker.root / path.name)
-        else:
+        if what == "remove":
             shutil.rmtree(slot.worker.root)
-
-    def tell_relay(self, slot: Slot, *words: str) -> None:
-        self.relay.stdin.write(" ".join([str(slot.number - 1), *words]) + "\n")
-        self.relay.stdin.flush()
+            return
+        for path in (self.scratch / f"other-{self.draw.randrange(OTHERS)}").iterdir():
+            beside = slot.worker.root / f"{path.name}.new"
+            shutil.copyfile(path, beside)
+            beside.rename(slot.worker.root / path.name)
 
     def tick(self) -> None:
         """What is due."""
@@ -514,8 +275,6 @@ class Chaos:
             training.process.send_signal(signal.SIGCONT)
         except ProcessLookupError:
             pass
-
-    # -- trainings
 
     def train_until_end(self) -> None:
         try:
@@ -600,6 +359,7 @@ class Chaos:
             process = subprocess.Popen(words, stdout=out, stderr=errors, stdin=subprocess.DEVNULL,
                                        env=self.environment, start_new_session=True,
                                        cwd=training.folder if calm else self.scratch / "data")
+        self.note(f"training {training.number}, attempt {attempt}: begins as process {process.pid}")
         with self.lock:
             training.process = process
             self.running.add(training)
@@ -627,9 +387,10 @@ class Chaos:
             if calm:
                 self.calm -= 1
             training.continue_at = 0.0
+        self.note(f"training {training.number}, attempt {attempt}: ended with {code}")
         if code is None:
             self.wake(training)
-            print(self.stacks(process.pid), flush=True)
+            print(stacks(process.pid, self.scratch), flush=True)
             process.kill()
             process.wait()
         return code
@@ -653,8 +414,6 @@ class Chaos:
         if bad_rows is not None and (training.folder / "bad-rows.jsonl").read_bytes() != bad_rows:
             out.append("the file of bad rows differs")
         return ", ".join(out)
-
-    # -- the whole
 
     def run(self) -> None:
         self.end = time.monotonic() + self.options.seconds
@@ -701,7 +460,7 @@ class Chaos:
         self.counts["relayed connections"] = sum(int(line.split()[0]) for line in routes)
         self.counts["relayed MiB"] = sum(int(line.split()[2]) for line in routes) >> 20
         if self.old_rows == 0 or self.counts["trainings"] == 0:
-            self.findings.add(f"{self.counts['trainings']} trainings ended, {self.old_rows:.0f} rows were decoded by workers")
+            self.findings.add(f"{self.counts['trainings']} trainings ended, workers decoded {self.old_rows:.0f} rows")
         for process in processes_with(self.mark):
             self.findings.add(f"process {process} is left: {command_of(process)}")
             os.kill(process, signal.SIGKILL)
@@ -713,8 +472,10 @@ class Chaos:
             time.sleep(0.2)
         if self.steady.peers > 0:
             self.findings.add(f"a worker has {self.steady.peers} connections 60 s after all trainings ended")
-        before = self.steady.descriptors()
-        self.counts["descriptors of the undisturbed worker"] = before
+        descriptors = self.steady.descriptors()
+        if descriptors > self.descriptors:
+            self.findings.add(f"a worker had {self.descriptors} descriptors at its start, and has {descriptors} when "
+                              "nobody uses it any more")
 
     def summary(self) -> None:
         print("summary: seed", self.options.seed)
@@ -723,20 +484,6 @@ class Chaos:
         print(f"  {self.old_requests} requests answered by workers, about {self.old_rows:.0f} rows decoded there")
         found = len(self.findings.lines)
         print(f"chaos: {found} finding{'' if found == 1 else 's'}", flush=True)
-
-
-def processes_with(mark: str) -> Iterator[int]:
-    wanted = f"{MARK}={mark}".encode()
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and wanted in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
-                yield int(entry)
-        except OSError:  # not ours, or gone
-            pass
-
-
-def command_of(process: int) -> str:
-    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
 
 
 def words_of(all_words: tuple[str, ...]) -> Callable[[str], list[str]]:

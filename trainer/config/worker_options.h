@@ -30,7 +30,7 @@ struct MILLRACE_EXPORT WorkerOptions {
   void declare(OptionReader& o);
 };
 
-// Whether an endpoint "tcp://HOST:PORT" is on this machine alone: localhost, 127.x.x.x or [::1].
+// Whether only this machine can reach the endpoint "tcp://HOST:PORT": HOST is localhost, 127.x.x.x or [::1].
 bool is_loopback(std::string_view endpoint);
 
 }  // namespace millrace

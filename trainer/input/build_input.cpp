@@ -59,11 +59,15 @@ void check_written_files(const InputListArgs& args, const InputGraph& graph) {
 }  // namespace
 
 InputGraph build_input(const Config& config, const Catalog& catalog) {
+  return build_input(config, catalog, workers_of(config));
+}
+
+InputGraph build_input(const Config& config, const Catalog& catalog, std::shared_ptr<Workers> workers) {
   return build_input({.list = config.input,
                       .registry = catalog.ops,
                       .seed = config.seed,
                       .config_file = config.written.place().file,
-                      .workers = workers_of(config)});
+                      .workers = std::move(workers)});
 }
 
 std::shared_ptr<Workers> workers_of(const Config& config) {

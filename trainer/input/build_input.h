@@ -15,6 +15,8 @@ namespace millrace {
 // lies next to the configuration, the MissingError says so. And one more check: an op that would write over the
 // configuration, the data or another op's file is a ConfigError.
 InputGraph build_input(const Config& config, const Catalog& catalog);
+// The same, with workers that have other graphs, too.
+InputGraph build_input(const Config& config, const Catalog& catalog, std::shared_ptr<Workers> workers);
 
 // The workers of the key `workers`; null without it. Throws ConfigError.
 std::shared_ptr<Workers> workers_of(const Config& config);

@@ -45,7 +45,7 @@ std::string_view bytes_of(const ZmqParts& parts, std::string& joined);
 void set_unit(State& message, const UnitNumbers& unit);
 UnitNumbers unit_of(const State& message);
 
-// The versions of everything that decides what is decoded: Millrace's, and those of the libraries.
+// The versions of Millrace and of the libraries that decode: a worker with others may decode other rows.
 std::string decoder_versions();
 
 }  // namespace millrace

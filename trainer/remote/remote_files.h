@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-// What a worker answers to a question about files; `bytes` are those of a read.
+// A worker's answer to a question about files; `bytes` is what it read, if that was asked.
 struct FileAnswer {
   State state;
   std::string bytes;

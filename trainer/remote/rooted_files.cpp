@@ -3,16 +3,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/input/files/glob.h"
 
 namespace millrace {
@@ -61,22 +64,64 @@ auto as_seen(const std::string& path, const Body& body) {
   }
 }
 
+}  // namespace
+
+// What files were like when someone first looked at them. Thread-safe.
+class FirstLooks {
+ public:
+  // `real` is a path without links; `path` is the one for the error, an IoError if the file is another one now.
+  void check(const std::string& real, const std::string& path) {
+    struct stat now {};
+    if (::stat(real.c_str(), &now) != 0) throw_changed(path);
+    const Look look = {static_cast<int64_t>(now.st_dev),
+                       static_cast<int64_t>(now.st_ino),
+                       now.st_size,
+                       now.st_mtim.tv_sec,
+                       now.st_mtim.tv_nsec,
+                       now.st_ctim.tv_sec,
+                       now.st_ctim.tv_nsec};
+    const MutexLock lock(mutex_);
+    if (looks_.try_emplace(real, look).first->second != look) throw_changed(path);
+  }
+
+ private:
+  // Device, number, size and times of the last change, which together no change leaves as they are.
+  using Look = std::array<int64_t, 7>;
+
+  [[noreturn]] static void throw_changed(const std::string& path) {
+    throw IoError("the file has changed since the worker compared it", {path},
+                  "do not write to input files while they are read");
+  }
+
+  Mutex mutex_;
+  std::unordered_map<std::string, Look> looks_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+namespace {
+
 class RootedFile final : public File {
  public:
-  RootedFile(std::string path, std::unique_ptr<File> file) : path_(std::move(path)), file_(std::move(file)) {}
+  RootedFile(std::string path, std::string real, std::unique_ptr<File> file, std::shared_ptr<FirstLooks> first_looks)
+      : path_(std::move(path)), real_(std::move(real)), file_(std::move(file)), first_looks_(std::move(first_looks)) {
+    first_looks_->check(real_, path_);
+  }
 
   uint64_t size() const override {
     return as_seen(path_, [&] { return file_->size(); });
   }
   uint64_t size_at_open() const override { return file_->size_at_open(); }
   bool may_stay_open() const override { return file_->may_stay_open(); }
+  // Looks after it has read: then the bytes are those of the file that was first looked at.
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
-    return as_seen(path_, [&] { return file_->read(offset, to, bytes); });
+    const size_t got = as_seen(path_, [&] { return file_->read(offset, to, bytes); });
+    first_looks_->check(real_, path_);
+    return got;
   }
 
  private:
-  const std::string path_;
+  const std::string path_, real_;
   const std::unique_ptr<File> file_;
+  const std::shared_ptr<FirstLooks> first_looks_;
 };
 
 bool is_pattern(std::string_view name) {
@@ -98,14 +143,16 @@ std::string unescaped(std::string_view pattern) {
 
 }  // namespace
 
-RootedFiles::RootedFiles(const std::string& root) {
-  const std::optional<std::string> real = real_path(root);
+RootedFiles::RootedFiles(const std::string& root, const std::string& hidden)
+    : hidden_(hidden.empty() ? "" : real_path(hidden).value_or("")), first_looks_(std::make_shared<FirstLooks>()) {
+  const std::optional<std::string> real = real_path(root.empty() ? "." : root);
   struct stat status {};
   if (!real || ::stat(or_slash(*real).c_str(), &status) != 0) {
     throw MissingError(cat("cannot use the folder: ", errno_text(errno)), {root});
   }
   if (!S_ISDIR(status.st_mode)) throw MissingError("expected a folder", {root});
-  root_ = *real;
+  begin_ = *real;
+  if (!root.empty()) root_ = begin_;
 }
 
 bool RootedFiles::is_inside(std::string_view real) const {
@@ -116,7 +163,7 @@ RootedFiles::Found RootedFiles::find(std::string_view path) const {
   // "-" is a stream to readers of files; this one would be the worker's.
   if (path.empty() || path == "-" || path.find('\0') != path.npos) return {.path = {}, .code = ENOENT};
   if (path.size() >= PATH_MAX) return {.path = {}, .code = ENAMETOOLONG};
-  if (!path.starts_with('/')) return follow(path, root_);
+  if (!path.starts_with('/')) return follow(path, begin_);
   Found begin = enter(path);
   return begin.code != 0 ? begin : follow(path, std::move(begin.path));
 }
@@ -159,6 +206,7 @@ RootedFiles::Found RootedFiles::follow(std::string_view path, std::string at) co
     if (!first.slashes.empty() && !S_ISDIR(status.st_mode)) return {.path = {}, .code = ENOTDIR};
     at = std::move(next);
   }
+  if (!hidden_.empty() && at == hidden_) return {.path = {}, .code = ENOENT};
   return {.path = std::move(at), .code = 0};
 }
 
@@ -167,7 +215,9 @@ std::unique_ptr<File> RootedFiles::open(const std::string& path) {
   if (found.code != 0) fail_to_open(path, errno_text(found.code));
   const Type what = local().type(or_slash(found.path));
   if (what != Type::file && what != Type::folder) fail_to_open(path, "it is not a plain file");
-  return std::make_unique<RootedFile>(path, as_seen(path, [&] { return local().open(or_slash(found.path)); }));
+  if (what == Type::file) first_looks_->check(found.path, path);
+  std::unique_ptr<File> file = as_seen(path, [&] { return local().open(or_slash(found.path)); });
+  return std::make_unique<RootedFile>(path, or_slash(found.path), std::move(file), first_looks_);
 }
 
 std::unique_ptr<ByteStream> RootedFiles::open_stream(const std::string& path) {
@@ -187,6 +237,7 @@ FileSystem::Look RootedFiles::look(const std::string& path) {
   if (found.code != 0) return {};
   Look out = as_seen(path, [&] { return local().look(or_slash(found.path)); });
   if (out.type == Type::stream) out.type = Type::other;
+  if (out.type == Type::file) first_looks_->check(found.path, path);
   return out;
 }
 
@@ -201,8 +252,8 @@ bool RootedFiles::same(const std::string& a, const std::string& b) {
 bool RootedFiles::leads_inside(const std::string& entry) const {
   struct stat status {};
   if (::lstat(entry.c_str(), &status) != 0) return false;
-  if (!S_ISLNK(status.st_mode)) return true;
-  if (const std::optional<std::string> real = real_path(entry)) return is_inside(*real);
+  if (!S_ISLNK(status.st_mode)) return entry != hidden_;
+  if (const std::optional<std::string> real = real_path(entry)) return is_inside(*real) && *real != hidden_;
   std::error_code failure;
   fs::path at = entry;
   for (int links = 0; links < kMostLinksOfEntry && fs::is_symlink(at, failure); ++links) {

@@ -7,6 +7,9 @@
 // there either, so that nobody can try which folders are outside. A link may lead out and back.
 //
 // What a relative path or pattern gives is the same as from FileSystem::local() if the folder is the current one.
+//
+// A file stays what it was when it was first looked at or opened. If someone writes to it or replaces it afterwards,
+// its reads throw IoError, so whoever compared it does not get other bytes.
 #pragma once
 
 #include <memory>
@@ -20,8 +23,9 @@ namespace millrace {
 
 class RootedFiles final : public FileSystem {
  public:
-  // Throws MissingError if there is no such folder.
-  explicit RootedFiles(const std::string& root);
+  // The file `hidden` is not there either. With an empty `root` all files of the machine are there, and relative paths
+  // begin in the current folder. Throws MissingError if there is no such folder.
+  explicit RootedFiles(const std::string& root, const std::string& hidden = {});
 
   std::unique_ptr<File> open(const std::string& path) override;
   // Throws ConfigError: there are no streams here.
@@ -50,7 +54,10 @@ class RootedFiles final : public FileSystem {
   std::vector<std::string> names_in(const std::string& folder) const;
   void expand(std::vector<std::string>& folders, std::string_view name, std::string_view slashes) const;
 
-  std::string root_;  // without links; empty if it is /
+  std::string root_;    // without links; empty if it is /
+  std::string begin_;   // where relative paths begin
+  std::string hidden_;  // empty: no file
+  const std::shared_ptr<class FirstLooks> first_looks_;
 };
 
 }  // namespace millrace

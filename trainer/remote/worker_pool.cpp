@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <semaphore>
 #include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/float_mode.h"
-#include "millrace/input/files/stream_file.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/rows/row_codec.h"
 #include "millrace/trainer/files/yaml_writer.h"
 #include "millrace/trainer/input/workers.h"
 #include "millrace/trainer/remote/curve_keys.h"
 #include "millrace/trainer/remote/messages.h"
+#include "millrace/trainer/remote/remote_decoder.h"
 
 namespace millrace {
 
@@ -43,111 +41,6 @@ std::optional<Clock::duration> patience_of(WorkerFallback fallback) {
   }
   return kPatience;
 }
-
-// Whether the chunk is one that the unit can become.
-bool is_of_unit(const Chunk& chunk, bool text) {
-  const Unit& unit = chunk.unit;
-  if (!text) {
-    uint64_t count = static_cast<uint64_t>(chunk.rows.size());
-    for (const Note& note : chunk.notes) count += note.kind == Note::Kind::print ? 0 : note.count;
-    return count <= std::max<uint64_t>(unit.end - unit.begin, 1);
-  }
-  const uint64_t end = unit.file && !unit.part ? unit.file->size : StreamFile::kUnknownSize;
-  if (chunk.first_record < unit.begin || (unit.exact && chunk.first_record != unit.begin)) return false;
-  if (chunk.end_record < chunk.first_record || chunk.end_record > end) return false;
-  uint64_t at = chunk.first_record;
-  for (const RowId& id : chunk.rows.ids()) {
-    if (id.offset < at || id.length > chunk.end_record - id.offset) return false;
-    at = id.offset;
-  }
-  return true;
-}
-
-// Asks the workers for the chunks of one source.
-class RemoteDecoder final : public UnitDecoder {
- public:
-  RemoteDecoder(WorkerPool& pool, uint32_t graph, const TransformChain& chain, int local_tasks)
-      : pool_(pool),
-        graph_(graph),
-        chain_(chain),
-        rows_(std::make_shared<const RowSpec>(chain.links().back().output.rows)),
-        text_(chain.links().front().output.type == PortType::text),
-        local_turns_(local_tasks) {}
-  ~RemoteDecoder() override { pool_.leave(graph_); }
-  RemoteDecoder(const RemoteDecoder&) = delete;
-  RemoteDecoder& operator=(const RemoteDecoder&) = delete;
-
-  Executor& executor() override { return pool_.waiting(); }
-  void wake() noexcept override { pool_.book().wake(); }
-
-  std::exception_ptr apply(Chunk& chunk, TaskMemory& memory, const std::atomic<bool>& abandoned) noexcept override {
-    try {
-      const std::optional<UnitNumbers> unit = numbers_of(chunk.unit);
-      if (!unit) return decode_here(chunk, memory);
-      State asked = make_message(message::kDecode);
-      asked.set("graph", graph_);
-      set_unit(asked, *unit);
-      const std::string bytes = asked.encode();
-      while (!abandoned.load()) {
-        RequestBook::Answer answer;
-        switch (pool_.book().ask(graph_, bytes, answer, &abandoned)) {
-          case RequestBook::Outcome::abandoned: return nullptr;
-          case RequestBook::Outcome::nobody:
-            if (pool_.options().fallback == WorkerFallback::local) return decode_here(chunk, memory);
-            throw pool_.nobody();
-          case RequestBook::Outcome::answered: break;
-        }
-        try {
-          if (take(answer.parts, chunk, memory)) return nullptr;
-          // Errors end a run, so they are looked for here: they have the text and the place that they have without
-          // workers, and a worker that cannot read its files ends nothing.
-          return decode_here(chunk, memory);
-        } catch (const DataError& error) {
-          pool_.give_up(answer.link, error.message());
-        }
-      }
-      return nullptr;
-    } catch (...) {
-      return as_error(std::current_exception(), chain_.links().front().name);
-    }
-  }
-
- private:
-  // False if the worker met an error.
-  bool take(const ZmqParts& parts, Chunk& chunk, TaskMemory& memory) {
-    const State head = read_message(parts);
-    if (head.text("is") == message::kFailure) return false;
-    if (head.text("is") != message::kChunk) throw DataError("the answer is none");
-    const std::vector<uint64_t>& work = head.values("work");
-    if (work.size() != 3 * chain_.links().size()) throw DataError("the answer has other transforms");
-    std::string joined;
-    RowCodec::decode(bytes_of(parts, joined), rows_, chunk);
-    if (!is_of_unit(chunk, text_)) throw DataError("the answer has rows of other data than it was asked for");
-    if (!chunk.notes.empty() && chunk.notes.back().kind == Note::Kind::error) return false;
-    memory.done.resize(chain_.links().size());
-    for (size_t link = 0; link < memory.done.size(); ++link) {
-      memory.done[link] += {work[3 * link], work[3 * link + 1], work[3 * link + 2]};
-    }
-    return true;
-  }
-
-  // On as many threads at once as the pipeline has.
-  std::exception_ptr decode_here(Chunk& chunk, TaskMemory& memory) {
-    const Unit unit = chunk.unit;
-    chunk.reset(unit);
-    local_turns_.acquire();
-    std::exception_ptr failure = chain_.apply(chunk, memory);
-    local_turns_.release();
-    return failure;
-  }
-
-  WorkerPool& pool_;
-  const uint32_t graph_;
-  const TransformChain& chain_;
-  const SharedRowSpec rows_;
-  const bool text_;
-  std::counting_semaphore<Executor::kMostThreads> local_turns_;
-};
 
 }  // namespace
 
@@ -282,21 +175,41 @@ std::string WorkerPool::reasons() const {
   return out;
 }
 
+// A worker that cannot read what others can is asked no more, and the error counts once all have met it.
 FileAnswer WorkerPool::ask_files(State question) {
   start();
-  RequestBook::Answer answer;
-  for (const std::string bytes = question.encode();;) {
+  const std::string bytes = question.encode();
+  for (size_t failures = 0;;) {
+    RequestBook::Answer answer;
     if (book_->ask(kFiles, bytes, answer, &stops_) != RequestBook::Outcome::answered) throw nobody();
     seen_at_.store(answer.link);
+    FileAnswer out;
+    std::exception_ptr failure;
     try {
-      FileAnswer out{.state = read_message(answer.parts), .bytes = {}};
+      out.state = read_message(answer.parts);
       std::string joined;
       out.bytes = bytes_of(answer.parts, joined);
-      if (out.state.text("is") == message::kFailure) raise_copy(RowCodec::decode_error(out.bytes));
-      return out;
+      if (out.state.text("is") == message::kFailure) failure = RowCodec::decode_error(out.bytes);
     } catch (const DataError& error) {
       give_up(answer.link, error.message());
+      continue;
     }
+    if (!failure) return out;
+    if (!has_graph() || ++failures > links_.size()) raise_copy(failure);
+    give_up(answer.link, failure);
+  }
+}
+
+bool WorkerPool::has_graph() const {
+  const MutexLock lock(mutex_);
+  return last_number_ > 0;
+}
+
+void WorkerPool::give_up(size_t link, const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    give_up(link, error.what());
   }
 }
 
@@ -455,8 +368,7 @@ void WorkerPool::take_message(size_t number, ZmqParts&& parts) {
       set_stand(number, Stand::greeted);
       links_[number]->greeted = true;
       // Later only workers whose files were compared are asked about files.
-      const MutexLock lock(mutex_);
-      if (last_number_ == 0) book_->give_topic(number, kFiles);
+      if (!has_graph()) book_->give_topic(number, kFiles);
     } else if (is == message::kNo) {
       const std::string& why = head.text("why");
       bool at_start = false;
@@ -480,6 +392,16 @@ void WorkerPool::take_message(size_t number, ZmqParts&& parts) {
   }
 }
 
+// A worker that sees the graph's files as the trainer does: it agreed, or else it was asked for them.
+std::string WorkerPool::other_than(const Link& link, uint32_t graph) const {
+  const auto agrees = [&](const auto& one) { return one->agreed.contains(graph); };
+  const auto differs = [&](const auto& one) { return one->endpoint != link.endpoint; };
+  auto found = std::ranges::find_if(links_, agrees);
+  if (found == links_.end() && differs(links_[seen_at_.load()])) return links_[seen_at_.load()]->endpoint;
+  if (found == links_.end()) found = std::ranges::find_if(links_, differs);
+  return found == links_.end() ? link.endpoint : (*found)->endpoint;
+}
+
 void WorkerPool::take_view(size_t number, const ZmqParts& parts) {
   Link& link = *links_[number];
   const auto graph = read_message(parts).count<uint32_t>("graph", UINT32_MAX);
@@ -492,12 +414,12 @@ void WorkerPool::take_view(size_t number, const ZmqParts& parts) {
     const MutexLock lock(mutex_);
     const auto known = std::ranges::find(graphs_, graph, &Graph::number);
     if (known == graphs_.end()) return;
-    const std::string here = local ? "here" : cat("at ", links_[seen_at_.load()]->endpoint);
+    const std::string here = local ? "here" : cat("at ", other_than(link, graph));
     differs = difference(known->view, view, here, local ? "there" : cat("at ", link.endpoint));
     if (differs.empty()) {
       link.agreed.insert(graph);
-      why_.erase(link.endpoint);
       back = std::exchange(link.lost, false);
+      back |= why_.erase(link.endpoint) > 0;
     } else if (!local && !waited_) {
       book_->fail(std::make_exception_ptr(
           DataError(cat("workers see different files: ", differs), {}, "give every worker the same files")));

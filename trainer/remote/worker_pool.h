@@ -43,8 +43,10 @@ class WorkerPool final : public Workers {
   RequestBook& book() { return *book_; }
   const WorkerOptions& options() const { return options_; }
   Executor& waiting();
-  // Uses this link no more until its worker comes back.
+  // Uses this link no more until its worker comes back, and shows its files anew.
   void give_up(size_t link, std::string_view why);
+  void give_up(size_t link, const std::exception_ptr& failure);
+  size_t links() const { return links_.size(); }
   // What to say if there is no worker: why, as far as that is known.
   IoError nobody() const;
 
@@ -80,6 +82,8 @@ class WorkerPool final : public Workers {
   void wait_for_answers(uint32_t number);
   bool tell_graphs(size_t number, ZmqSocket& socket);
   FileAnswer ask_files(State question);
+  bool has_graph() const;
+  std::string other_than(const Link& link, uint32_t graph) const MILLRACE_REQUIRES(mutex_);
   void run(size_t number) noexcept;
   // One connection, until it is lost or the pool ends.
   void serve(size_t number);

@@ -34,6 +34,14 @@ constexpr size_t kMostQuestion = 65536;
 constexpr int kMessagesAtOnce = 256;
 constexpr int kTalkingThreads = 2;
 
+// A graph, and the files that it reads.
+struct SessionGraph {
+  SessionGraph(std::shared_ptr<RootedFiles> read, InputGraph graph) : files(std::move(read)), units(std::move(graph)) {}
+
+  const std::shared_ptr<RootedFiles> files;
+  const GraphUnits units;
+};
+
 // Answers carry the id of their question.
 ZmqParts answer_to(uint64_t id, std::string_view is) {
   State head = make_message(is);
@@ -62,11 +70,10 @@ std::string text_of(const std::exception_ptr& error) {
 WorkerServer::WorkerServer(WorkerSettings settings, const Catalog& catalog)
     : settings_(std::move(settings)),
       catalog_(catalog),
-      rooted_(settings_.root.empty() ? nullptr : std::make_unique<RootedFiles>(settings_.root)),
-      files_(rooted_ ? *rooted_ : FileSystem::local()),
       context_(kTalkingThreads),
       socket_(context_, ZmqSocket::Type::router),
       door_(context_, socket_, {.keys = !settings_.key.empty(), .most_peers = kMostSessions, .log = settings_.log}) {
+  const RootedFiles usable(settings_.root, settings_.key);  // throws if there is no such folder
   if (!settings_.key.empty()) {
     socket_.be_server(read_secret_key(settings_.key).secret);
     load_clients();
@@ -147,6 +154,7 @@ void WorkerServer::take_message(ZmqParts&& parts) {
       if (sessions_.size() >= kMostSessions) return refuse(session, "the worker has too many trainers");
       auto made = std::make_shared<Session>();
       made->peer = peer;
+      made->files = std::make_shared<RootedFiles>(settings_.root, settings_.key);
       made->heard = Clock::now();
       sessions_[session] = std::move(made);
       tell_once(peer, cat("a trainer at ", peer, " has connected"));
@@ -176,7 +184,7 @@ void WorkerServer::tell_once(const std::string& peer, std::string_view what) {
 void WorkerServer::take_question(const std::string& session, const std::shared_ptr<Session>& from,
                                  const ZmqParts& parts) {
   const State head = read_message(parts);
-  Job job{.session = session, .alive = from, .id = 0, .question = {}};
+  Job job{.session = session, .alive = from, .id = 0, .question = {}, .files = from->files};
   const bool is_graph = head.text("is") == message::kGraph;
   if (is_graph) {
     if (from->graphs.size() >= kMostGraphs) throw DataError(cat("more than ", kMostGraphs, " graphs at once"));
@@ -265,7 +273,7 @@ WorkerServer::Answer WorkerServer::answer(Job& job) {
   try {
     if (is == message::kGraph) return build(job);
     if (is == message::kDecode) return {.session = job.session, .parts = decode(job)};
-    FileAnswer file = answer_file_question(job.question, files_);
+    FileAnswer file = answer_file_question(job.question, *job.files);
     file.state.set("id", job.id);
     Answer out{.session = job.session, .parts = to_parts(file.state)};
     add_bytes(out.parts, std::move(file.bytes));
@@ -303,11 +311,13 @@ WorkerServer::Answer WorkerServer::build(const Job& job) {
     const auto side = told.count("side", static_cast<uint64_t>(Side::held_out));
     Spec list;
     const auto nodes = read_graph_list(parse_yaml(told.text("list"), "the trainer's input"), catalog_.ops, list);
-    out.units = std::make_shared<GraphUnits>(InputGraph::build(without_written_files(nodes, list), catalog_.ops,
-                                                               {.seed = told.value("seed"),
-                                                                .files = &files_,
-                                                                .side = static_cast<Side>(side),
-                                                                .bad_rows_stay = told.value("bad_rows_stay") != 0}));
+    const auto built = std::make_shared<SessionGraph>(
+        job.files, InputGraph::build(without_written_files(nodes, list), catalog_.ops,
+                                     {.seed = told.value("seed"),
+                                      .files = job.files.get(),
+                                      .side = static_cast<Side>(side),
+                                      .bad_rows_stay = told.value("bad_rows_stay") != 0}));
+    out.units = std::shared_ptr<const GraphUnits>(built, &built->units);
     State answer = make_message(message::kGraph);
     answer.set("graph", out.graph);
     out.parts = to_parts(answer);

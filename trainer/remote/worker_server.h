@@ -62,6 +62,7 @@ class WorkerServer {
   // A trainer's connection.
   struct Session {
     std::string peer;                                              // its address
+    std::shared_ptr<RootedFiles> files;                            // as they were when it first asked
     std::map<uint64_t, std::shared_ptr<const GraphUnits>> graphs;  // by the trainer's number
     size_t jobs = 0;                                               // its requests that wait or run
     Clock::time_point heard;
@@ -71,6 +72,7 @@ class WorkerServer {
     std::weak_ptr<Session> alive;  // expired: nobody waits for the answer
     uint64_t id = 0;
     State question;
+    std::shared_ptr<RootedFiles> files = nullptr;       // the session's
     std::shared_ptr<const GraphUnits> units = nullptr;  // of the graph whose unit is to be decoded
   };
   struct Answer {
@@ -96,8 +98,6 @@ class WorkerServer {
 
   const WorkerSettings settings_;
   const Catalog& catalog_;
-  std::unique_ptr<RootedFiles> rooted_;
-  FileSystem& files_;
   ZmqContext context_;
   ZmqSocket socket_;
   Doorkeeper door_;

@@ -269,7 +269,7 @@ struct NarrowShapeError : ShapeError {
   using ShapeError::ShapeError;
 };
 
-// Every class of errors, and what is none of the library's.
+// Each class of errors, and an exception that is not a millrace::Error.
 std::vector<SentError> all_errors() {
   const Place place = {"dir/a.csv", 1234567, 89};
   std::vector<SentError> out = {same<ConfigError>("of a key", place, "mend it"),

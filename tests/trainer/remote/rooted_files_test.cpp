@@ -327,6 +327,55 @@ TEST_F(RootedFilesTest, MayHaveEverything) {
   EXPECT_EQ(all.list("/"), FileSystem::local().list("/"));
 }
 
+TEST_F(RootedFilesTest, WithoutARootBeginInTheCurrentFolder) {
+  const std::string here = fs::current_path();
+  fs::current_path(root("sub"));
+  RootedFiles all("");
+  fs::current_path(here);
+  EXPECT_EQ(all.type("a.csv"), Type::file);
+  EXPECT_EQ(all.type("../../outside/secret.csv"), Type::file);
+  EXPECT_EQ(all.type(folder_.path("outside/secret.csv")), Type::file);
+  EXPECT_EQ(all.match("*.csv"), Names{"a.csv"});
+}
+
+TEST_F(RootedFilesTest, HidesOne) {
+  link(root("a.csv"), "to_a.csv");
+  RootedFiles files(root(), root("a.csv"));
+  for (const char* path : {"a.csv", "inside.csv", "to_a.csv", "sub/../a.csv"}) {
+    EXPECT_EQ(files.type(path), Type::none) << path;
+    EXPECT_EQ(error_of<IoError>([&] { files.open(path); }),
+              cat(path, ": cannot open the file: No such file or directory"));
+  }
+  EXPECT_EQ(files.match("?.csv"), Names{"b.csv"});
+  EXPECT_EQ(files.list(".").size(), files_->list(".").size() - 3);
+  EXPECT_EQ(files.type("sub/a.csv"), Type::file);
+}
+
+TEST_F(RootedFilesTest, AFileStaysWhatItWas) {
+  const auto changed = [](const auto& body) { return error_of<IoError>(body); };
+  const std::string error =
+      ": the file has changed since the worker compared it; do not write to input files while "
+      "they are read";
+  fs::last_write_time(root("a.csv"), {});  // the times of a change have steps of a few milliseconds
+  char byte = 0;
+  const auto open = files_->open("a.csv");
+  EXPECT_EQ(open->read(0, &byte, 1), 1u);
+  folder_.write("[r]o*t?/a.csv", "[r]o*t?/A.csv");
+  EXPECT_EQ(changed([&] { open->read(0, &byte, 1); }), "a.csv" + error);
+  EXPECT_EQ(changed([&] { files_->open("inside.csv"); }), "inside.csv" + error);
+  EXPECT_EQ(changed([&] { files_->look("a.csv"); }), "a.csv" + error);
+
+  // One that was looked at, and is replaced before it is opened.
+  EXPECT_EQ(files_->look("b.csv").size, 13u);
+  fs::rename(folder_.write("new", "[r]o*t?/B.csv"), root("b.csv"));
+  EXPECT_EQ(changed([&] { files_->open("b.csv"); }), "b.csv" + error);
+
+  const auto removed = files_->open("sub/a.csv");
+  fs::remove(root("sub/a.csv"));
+  EXPECT_EQ(changed([&] { removed->read(0, &byte, 1); }), "sub/a.csv" + error);
+  EXPECT_EQ(RootedFiles(root()).look("a.csv").size, 13u) << "another reader begins anew";
+}
+
 TEST_F(RootedFilesTest, NeedsAFolder) {
   EXPECT_EQ(error_of<MissingError>([&] { RootedFiles(root("none")); }),
             root("none") + ": cannot use the folder: No such file or directory");

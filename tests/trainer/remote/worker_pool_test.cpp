@@ -1,80 +1,19 @@
 #include "millrace/trainer/remote/worker_pool.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <filesystem>
+#include <fstream>
+#include <thread>
 
-#include "millrace/core/text.h"
-#include "millrace/trainer/files/yaml.h"
-#include "millrace/trainer/input/workers.h"
-#include "tests/input/op_testing.h"
-#include "tests/support/temp_folder.h"
-#include "tests/trainer/remote/remote_testing.h"
+#include "tests/trainer/remote/pool_testing.h"
 
 namespace millrace::testing_support {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using Lines = std::vector<std::string>;
 
-class WorkerPoolTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    SKIP_WITHOUT_ZMQ();
-    before_ = std::filesystem::current_path();
-    write_data(folder_, 2000);
-    std::filesystem::current_path(folder_.path());
-  }
-  void TearDown() override {
-    if (!before_.empty()) std::filesystem::current_path(before_);
-  }
-  static void write_data(const TempFolder& folder, int rows) {
-    std::string text;
-    for (int i = 0; i < rows; ++i) text += cat(i, ",0.5,", i % 3, '\n');
-    folder.write("a.csv", text);
-    folder.write("b.csv", text.substr(0, text.find("1000,")));
-  }
-  static std::string list(const std::string& options = {}) {
-    return cat("- filename_queue: {files: '?.csv', epochs: 2}\n- csv_reader: {chunk_bytes: 500}\n",
-               "- decode_csv: {fields: {x: {columns: 0-1}, y: {columns: 2, type: int32}}", options,
-               "}\n- shuffle_batch: {batch_size: 23, capacity: 200, min_after_dequeue: 100}\n");
-  }
-  static std::shared_ptr<Workers> workers(std::vector<std::string> connect, WorkerFallback fallback) {
-    WorkerOptions options;
-    options.connect = std::move(connect);
-    options.ahead = 4;
-    options.fallback = fallback;
-    return make_workers(options);
-  }
-  InputGraph graph(std::shared_ptr<Workers> pool, const std::string& ops = list()) {
-    return InputGraph::build(parse_yaml(ops, "input.yaml"), builtin_ops(), {.seed = 23, .workers = std::move(pool)});
-  }
-  Lines lines(InputGraph built, const std::function<void(int)>& after_batch = {}) {
-    Pipeline pipeline(std::move(built), {.executor = &executor_,
-                                         .on_print = [this](std::string_view line) { news_.emplace_back(line); }});
-    RowBlock slot = pipeline.make_slot();
-    Lines out;
-    try {
-      for (int batch = 0; pipeline.next(slot) > 0; ++batch) {
-        for (int64_t row = 0; row < slot.size(); ++row) {
-          out.push_back(cat(pipeline.place(slot.id(row)).text(), ' ', row_text(slot, row)));
-        }
-        if (after_batch) after_batch(batch);
-      }
-    } catch (const Error& error) {
-      out.push_back(cat("error ", error.what()));
-    }
-    return out;
-  }
-
-  TempFolder folder_;
-  std::filesystem::path before_;
-  Executor executor_{2};
-  Lines news_;
-};
+using WorkerPoolTest = WorkersTest;
 
 TEST_F(WorkerPoolTest, RowsAreThoseOfALocalRun) {
   const Lines expected = lines(graph(nullptr));
@@ -136,6 +75,43 @@ TEST_F(WorkerPoolTest, AWorkerWithOtherDataIsRefusedByName) {
   EXPECT_THAT(got.front(), HasSubstr("error workers see different files: b.csv has"));
   EXPECT_THAT(got.front(), HasSubstr(good.endpoint()));
   EXPECT_THAT(got.front(), HasSubstr(other.endpoint()));
+}
+
+TEST_F(WorkerPoolTest, AWorkerWithOtherDataMayComeLater) {
+  const std::string other_list =
+      "- filename_queue: {files: a.csv, epochs: 1}\n- csv_reader\n"
+      "- decode_csv: {fields: {x: {columns: 0}}}\n- batch: {batch_size: 100}\n";
+  const Lines expected = lines(graph(nullptr)), expected_later = lines(graph(nullptr, other_list));
+  const TempFolder* const here = &folder_;
+  std::filesystem::create_directory(here->path("other"));
+  here->write("other/a.csv", "0,0.5,0\n");
+  here->write("other/b.csv", "0,0.5,0\n");
+  RunningWorker good(folder_.path());
+  auto other = std::make_unique<RunningWorker>(folder_.path("other"));
+  const std::string endpoint = other->endpoint();
+  other.reset();
+  const auto pool = workers({good.endpoint(), endpoint}, WorkerFallback::wait);
+  EXPECT_EQ(lines(graph(pool)), expected);
+  other = std::make_unique<RunningWorker>(folder_.path("other"), endpoint);
+  // A second graph, as that of a validation: the worker is refused, and nothing ends.
+  for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(lines(graph(pool, other_list)), expected_later);
+  EXPECT_EQ(other->server().counts().rows, 0u);
+}
+
+TEST_F(WorkerPoolTest, OneOfTwoGraphsMayEnd) {
+  const Lines expected = lines(graph(nullptr));
+  RunningWorker worker(folder_.path());
+  const auto pool = workers({worker.endpoint()}, WorkerFallback::wait);
+  const Lines got = lines(graph(pool), [&](int batch) {
+    if (batch % 40 == 5) {
+      EXPECT_EQ(lines(graph(pool)), expected);
+    } else if (batch % 40 == 7) {
+      Pipeline given_up(graph(pool), {.executor = &executor_});
+      RowBlock slot = given_up.make_slot();
+      given_up.next(slot);
+    }
+  });
+  EXPECT_EQ(got, expected);
 }
 
 TEST_F(WorkerPoolTest, ErrorsAreThoseOfALocalRun) {
