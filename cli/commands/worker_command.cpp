@@ -10,6 +10,7 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/systemd_socket.h"
 #include "millrace/cli/process/terminal.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/clock.h"
@@ -41,13 +42,17 @@ EXAMPLES:
 )",
     "trainer keys, trainer config workers, docs/remote.md"};
 
+constexpr std::string_view kSystemd = "systemd";
+
 struct WorkerArguments : PluginArguments {
   WorkerSettings settings;
   int64_t threads = 0;
   bool quiet = false;
 
   void declare(Command& c) {
-    c.text("--bind", settings.bind, "ENDPOINT", "where to listen: tcp://ADDRESS:PORT; port 0 is any free one");
+    c.text("--bind", settings.bind, "ENDPOINT",
+           "where to listen: tcp://ADDRESS:PORT, with port 0 for any free one; or systemd, for the socket of a .socket "
+           "unit");
     c.text("--root", settings.root, "DIR", "the folder below which files may be read");
     c.number("--threads", threads, {.least = 0, .most = Executor::kMostThreads},
              "how many pieces to decode at once; 0: as many as the process has processors");
@@ -61,8 +66,8 @@ struct WorkerArguments : PluginArguments {
   }
   void check(const Command& c) {
     if (settings.bind.empty()) throw UsageError("no endpoint is given", {}, c.line() + " --bind tcp://127.0.0.1:5599");
-    if (!settings.bind.starts_with("tcp://") || settings.bind.rfind(':') <= 6) {
-      throw UsageError(cat("--bind: expected tcp://ADDRESS:PORT, got ", quote(settings.bind)));
+    if (settings.bind != kSystemd && (!settings.bind.starts_with("tcp://") || settings.bind.rfind(':') <= 6)) {
+      throw UsageError(cat("--bind: expected tcp://ADDRESS:PORT or systemd, got ", quote(settings.bind)));
     }
     if (settings.key.empty() != settings.clients.empty()) throw UsageError("--key and --clients need each other");
     if (!settings.key.empty() && settings.insecure) throw UsageError("--insecure is for a worker without keys");
@@ -109,6 +114,11 @@ int run_worker(const WorkerArguments& arguments, Session& session) {
   WorkerSettings settings = arguments.settings;
   settings.threads = arguments.threads > 0 ? static_cast<int>(arguments.threads) : Executor::available_threads();
   settings.log = [&display](const std::string& line) { display.say(line); };
+  if (settings.bind == kSystemd) {
+    const SystemdSocket socket = systemd_socket();
+    settings.bind = socket.endpoint;
+    settings.listening = socket.descriptor;
+  }
   WorkerServer server(settings, catalog);
   display.say(cat("listening at ", server.endpoint(), ", ", count_of(settings.threads, "thread")));
 

@@ -19,6 +19,7 @@ from training import RECIPES, SECONDS, TRAINER, WRAPPER, RecipeTest, Training, r
 
 CONNECTED = "a trainer at 127.0.0.1 has connected"
 UNIT = "millrace-worker.service"
+SOCKET = "millrace-worker.socket"
 SSH = """#!/bin/sh
 shift
 cd {folder} && PATH={folder}/bin:$PATH exec sh -c "$*"
@@ -170,25 +171,39 @@ class SystemdWorkerTest(WorkersTest):
     def show(self, name: str) -> str:
         return self.manager.call("show", "--property", name, "--value", UNIT).stdout.strip()
 
-    def test_decodes_until_it_is_stopped(self) -> None:
-        training, port = self.training(), free_ports(1)[0]
-        log = self.scratch / "worker.log"
-        keys = self.scratch / "millrace-keys"
-        (self.scratch / "data").mkdir()
+    def install(self, training: Training, bind: str) -> tuple[Path, Path]:
+        """The unit as it is, but for the places, and a shorter wait. Gives the folder of keys and the log."""
+        keys, log = self.scratch / "millrace-keys", self.scratch / "worker.log"
+        shutil.rmtree(keys, ignore_errors=True)
+        log.unlink(missing_ok=True)
+        (self.scratch / "data").mkdir(exist_ok=True)
         (keys / "clients").mkdir(parents=True)
         for name in (keys / "worker", keys / "clients/a", training.folder / "me"):
             subprocess.run([TRAINER, "keys", "--out", name], check=True, stdout=subprocess.DEVNULL)
-
-        # The unit as it is, but for the places, and a shorter wait.
         unit = (RECIPES / UNIT).read_text()
         command = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
         self.assertIn("=/usr/bin/trainer ", command)
-        command = command.replace("/usr/bin/trainer", str(TRAINER)).replace(":5599", f":{port}")
+        self.assertIn(" --bind tcp://0.0.0.0:5599 ", command)
+        command = command.replace("/usr/bin/trainer", str(TRAINER)).replace("tcp://0.0.0.0:5599", bind)
         (self.manager.units / UNIT).write_text(unit)
         changed = self.manager.units / f"{UNIT}.d"
-        changed.mkdir()
+        changed.mkdir(exist_ok=True)
         (changed / "test.conf").write_text(
             f"[Service]\nExecStart=\n{command}\nRestartSec=200ms\nStandardError=append:{log}\n")
+        return keys, log
+
+    def train(self, training: Training, keys: Path, port: int, log: Path) -> None:
+        workers = f"{{connect: 'tcp://127.0.0.1:{port}', key: me.key, server_key: {keys}/worker.pub}}"
+        done = subprocess.run(["sh", "loop.sh", "--config", "train.yaml", "--set", f"workers={workers}"], text=True,
+                              cwd=training.folder, env=training.environment, timeout=SECONDS, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn(CONNECTED, log.read_text())
+        self.check_complete(training)
+
+    def test_decodes_until_it_is_stopped(self) -> None:
+        training, port = self.training(), free_ports(1)[0]
+        keys, log = self.install(training, f"tcp://0.0.0.0:{port}")
         self.manager.do("enable", UNIT)
         self.manager.do("daemon-reload")
         self.manager.do("start", UNIT)
@@ -199,14 +214,7 @@ class SystemdWorkerTest(WorkersTest):
         wait_until(lambda: "keys were read again" in log.read_text(), "reload")
         self.manager.do("kill", "--signal=KILL", UNIT)
         wait_until(lambda: self.show("NRestarts") == "1" and log.read_text().count("listening") == 2, "restart")
-
-        workers = f"{{connect: 'tcp://127.0.0.1:{port}', key: me.key, server_key: {keys}/worker.pub}}"
-        done = subprocess.run(["sh", "loop.sh", "--config", "train.yaml", "--set", f"workers={workers}"], text=True,
-                              cwd=training.folder, env=training.environment, timeout=SECONDS, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn(CONNECTED, log.read_text())
-        self.check_complete(training)
+        self.train(training, keys, port, log)
 
         self.manager.do("stop", UNIT)
         self.assertEqual((self.show("ActiveState"), self.show("Result"), self.show("ExecMainStatus")),
@@ -215,6 +223,20 @@ class SystemdWorkerTest(WorkersTest):
         self.manager.do("start", UNIT)
         wait_until(lambda: self.show("ActiveState") == "failed", "failure", pause=0.1)
         self.assertEqual((self.show("ExecMainStatus"), self.show("NRestarts")), ("66", "0"))
+
+    def test_starts_when_a_training_connects(self) -> None:
+        training, port = self.training(), free_ports(1)[0]
+        keys, log = self.install(training, "systemd")
+        shutil.copy(training.folder / "me.pub", keys / "clients")
+        socket = (RECIPES / SOCKET).read_text()
+        self.assertIn("=0.0.0.0:5599\n", socket)
+        (self.manager.units / SOCKET).write_text(socket.replace(":5599", f":{port}"))
+        self.manager.do("daemon-reload")
+        self.manager.do("start", SOCKET)
+        self.assertFalse(log.exists())
+        self.train(training, keys, port, log)
+        self.assertIn(f"listening at tcp://0.0.0.0:{port}", log.read_text())
+        self.manager.do("stop", SOCKET, UNIT)
 
 
 if __name__ == "__main__":

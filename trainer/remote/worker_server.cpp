@@ -85,7 +85,7 @@ WorkerServer::WorkerServer(WorkerSettings settings, const Catalog& catalog)
                           "could read what lies below --root"),
                       {}, "make keys by trainer keys, and give --key and --clients; or say --insecure");
   }
-  socket_.bind(settings_.bind);
+  socket_.bind(settings_.bind, settings_.listening);
 }
 
 WorkerServer::~WorkerServer() {

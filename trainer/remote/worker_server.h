@@ -30,6 +30,7 @@ namespace millrace {
 
 struct WorkerSettings {
   std::string bind;                                  // "tcp://0.0.0.0:5599"
+  int listening = -1;                                // a socket that listens there already
   std::string root = ".";                            // empty: all files of this machine, for trainers on it
   std::string key = {}, clients = {};                // a file and a folder; empty: no keys
   bool insecure = false;                             // without keys, also for other machines

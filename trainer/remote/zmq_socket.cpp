@@ -38,6 +38,7 @@ enum ZmqOption : int {
   kHeartbeatTtl = 76,
   kHeartbeatWithin = 77,
   kConnectWithin = 79,
+  kUseDescriptor = 89,
   kZapRequired = 93,  // ZMQ_ZAP_ENFORCE_DOMAIN
 };
 constexpr int kIoThreads = 1;
@@ -255,9 +256,10 @@ void ZmqSocket::be_client(const CurveKeys& own, const std::string& server_public
 
 void ZmqSocket::be_open_server() { ask_about_peers(handle_); }
 
-void ZmqSocket::bind(const std::string& endpoint) {
+void ZmqSocket::bind(const std::string& endpoint, int listening) {
   constexpr std::string_view kWhat = "listen at";
   prepare_for(handle_, kWhat, endpoint);
+  if (listening >= 0) set_number(handle_, kUseDescriptor, listening);
   if (zmq().bind(handle_, endpoint.c_str()) != 0) fail_at_endpoint(kWhat, endpoint, errno);
 }
 

@@ -118,7 +118,8 @@ class ZmqSocket {
 
   // Throw IoError with the endpoint and the reason; ConfigError for an endpoint that is none. A name means its IPv4
   // address; IPv6 addresses stand in brackets: "tcp://[::1]:5599". A peer that is not there is no error of connect().
-  void bind(const std::string& endpoint);
+  // With a socket `listening`, which listens at `endpoint` already, it takes connections from that one, and closes it.
+  void bind(const std::string& endpoint, int listening = -1);
   void connect(const std::string& endpoint);
   // Where it is bound: "tcp://127.0.0.1:5599".
   std::string endpoint() const;

@@ -71,7 +71,8 @@ TEST_F(WorkerCommandTest, SaysWhatIsWrongWithItsWords) {
     return result.err;
   };
   EXPECT_THAT(says({}), HasSubstr("no endpoint is given"));
-  EXPECT_THAT(says({"--bind", "localhost"}), HasSubstr("--bind: expected tcp://ADDRESS:PORT, got \"localhost\""));
+  EXPECT_THAT(says({"--bind", "localhost"}),
+              HasSubstr("--bind: expected tcp://ADDRESS:PORT or systemd, got \"localhost\""));
   EXPECT_THAT(says({"--bind", "tcp://127.0.0.1:0", "--key", "a.key"}),
               HasSubstr("--key and --clients need each other"));
 }
@@ -81,6 +82,9 @@ TEST_F(WorkerCommandTest, OtherMachinesNeedKeysOrAWord) {
   const CommandResult result = run({"worker", "--bind", "tcp://0.0.0.0:0"});
   EXPECT_EQ(result.exit_code, 78);
   EXPECT_THAT(result.err, HasSubstr("tcp://0.0.0.0:0 can be reached from other machines, and there are no keys"));
+  const CommandResult socket = run({"worker", "--bind", "systemd"});
+  EXPECT_EQ(socket.exit_code, 78);
+  EXPECT_THAT(socket.err, HasSubstr("cannot use the socket of systemd: this process got none"));
   const CommandResult root = run({"worker", "--bind", "tcp://127.0.0.1:0", "--root", "none"});
   EXPECT_EQ(root.exit_code, 66) << root.err;
 }
