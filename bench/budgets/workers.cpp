@@ -1,7 +1,12 @@
 // Rows that a worker decodes, against ZeroMQ alone: a loop that sends as many bytes in messages of the same size. In
-// both cases the sender and the receiver are threads of this process and talk over loopback.
+// both cases the sender and the receiver are threads of this process and talk over loopback: as it is, where both sides
+// share the processors, and slowed down to a link of 1 Gbit/s in a network of its own, which only root can make.
+#include <sched.h>
+
 #include <array>
+#include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -39,14 +44,18 @@ Keys keys_in(const std::string& folder) {
 }
 
 // Answers each message by `kMessage` bytes until a message is empty.
-void serve(ZmqSocket& socket) {
+// Until each of `clients` has sent an empty message.
+void serve(ZmqSocket& socket, size_t clients) {
   const std::string bytes(kMessage, 'x');
-  for (ZmqParts parts;;) {
+  for (ZmqParts parts; clients > 0;) {
     if (!socket.receive(parts)) {
       zmq_wait(std::array{&socket}, -1, 1s);
       continue;
     }
-    if (parts.back().bytes().empty()) return;
+    if (parts.back().bytes().empty()) {
+      --clients;
+      continue;
+    }
     parts.back() = ZmqPart(std::string(bytes));
     socket.send(std::move(parts));
   }
@@ -64,11 +73,11 @@ void bare_loop(uint64_t bytes, const Keys& keys) {
     door.set_clients(read_client_keys(keys.clients));
   }
   server.bind("tcp://127.0.0.1:0");
-  std::thread serves([&server] { serve(server); });
   const size_t connections = keys.key.empty() ? 1 : 2;
+  std::thread serves([&] { serve(server, connections); });
   std::vector<std::thread> clients;
   for (size_t i = 0; i < connections; ++i) {
-    clients.emplace_back([&, i] {
+    clients.emplace_back([&] {
       ZmqSocket socket(context, ZmqSocket::Type::dealer);
       if (!keys.key.empty()) socket.be_client(read_secret_key(keys.key), read_public_key(keys.open));
       socket.connect(server.endpoint());
@@ -90,7 +99,7 @@ void bare_loop(uint64_t bytes, const Keys& keys) {
         got += parts.back().bytes().size();
         ask("more");
       }
-      if (i == 0) ask("");
+      ask("");
     });
   }
   for (std::thread& client : clients) client.join();
@@ -140,13 +149,29 @@ Ratio workers_over_bare(const Setting& setting, const Keys& keys) {
   return out;
 }
 
+// Measures on a thread whose sockets, and those of the threads that it starts, are in a network with a slow loopback.
+Ratio over_a_link(const Setting& setting, const Keys& keys) {
+  constexpr char kSlowDown[] =
+      "ip link set lo mtu 9000 up && tc qdisc add dev lo root tbf rate 1gbit burst 512k latency 100ms";
+  const auto measure = [&] {
+    if (::unshare(CLONE_NEWNET) != 0 || std::system(kSlowDown) != 0) throw Skip{"this user cannot make a network"};
+    return workers_over_bare(setting, keys);
+  };
+  return std::async(std::launch::async, measure).get();
+}
+
 }  // namespace
 
 void add_worker_budgets(Budgets& out) {
-  out.push_back({"workers/plain", "speed of rows from a worker on loopback over ZeroMQ alone", 0.9, true,
+  const auto with_keys = [](const Setting& setting) { return keys_in(setting.folder); };
+  out.push_back({"workers/link/plain", "speed of rows from a worker over ZeroMQ alone, on a link of 1 Gbit/s", 0.9,
+                 true, [](const Setting& setting) { return over_a_link(setting, {}); }});
+  out.push_back({"workers/link/curve", "the same, encrypted, over two connections", 0.9, true,
+                 [=](const Setting& setting) { return over_a_link(setting, with_keys(setting)); }});
+  out.push_back({"workers/loopback/plain", "on loopback, where both sides share the processors", 0.9, true,
                  [](const Setting& setting) { return workers_over_bare(setting, {}); }});
-  out.push_back({"workers/curve", "the same, encrypted, over two connections", 0.9, true,
-                 [](const Setting& setting) { return workers_over_bare(setting, keys_in(setting.folder)); }});
+  out.push_back({"workers/loopback/curve", "the same, encrypted, over two connections", 0.9, true,
+                 [=](const Setting& setting) { return workers_over_bare(setting, with_keys(setting)); }});
 }
 
 }  // namespace millrace::bench
