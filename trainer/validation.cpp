@@ -6,11 +6,34 @@
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/run/unit_decoder.h"
 
 namespace millrace {
 
+namespace {
+
+class OpenGate {
+ public:
+  OpenGate(StopGate& gate, std::function<void()> stop) : gate_(gate) { gate_.open(std::move(stop)); }
+  ~OpenGate() { gate_.close(); }
+  OpenGate(const OpenGate&) = delete;
+  OpenGate& operator=(const OpenGate&) = delete;
+
+ private:
+  StopGate& gate_;
+};
+
+std::shared_ptr<Workers> another(const std::shared_ptr<Workers>& workers) {
+  return workers ? workers->for_another_graph() : nullptr;
+}
+
+}  // namespace
+
 Validation::Validation(const ValidationArgs& args)
-    : args_(args), options_(*args.config.validation), pass_(pass_input(pass_args())), graph_(build()) {
+    : args_(args),
+      options_(*args.config.validation),
+      pass_(pass_input(pass_args())),
+      graph_(build(another(args.workers))) {
   if (graph_.reads_once()) {
     throw args_.config.node("validation")
         .error(
@@ -35,18 +58,28 @@ PassArgs Validation::pass_args() const {
   return pass;
 }
 
-InputGraph Validation::build() const {
-  InputGraph graph = pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file, args_.workers);
+InputGraph Validation::build(std::shared_ptr<Workers> workers) const {
+  InputGraph graph =
+      pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file, std::move(workers));
   graph.set_tasks(args_.context.executor().threads());
   return graph;
 }
 
-// If a file was there before the first step and is gone now, the run failed, so that is an IoError.
-InputGraph Validation::build_again() const {
+// Nothing if it was stopped, as the files of workers may have to be waited for. If a file was there before the first
+// step and is gone now, the run failed, so that is an IoError.
+std::optional<InputGraph> Validation::build_again() {
+  const std::shared_ptr<Workers> workers = another(args_.workers);
+  const OpenGate open(gate_, [&workers] {
+    if (workers) workers->stop();
+  });
+  if (stopped_.load()) return {};
   try {
-    return build();
+    return build(workers);
   } catch (const MissingError& error) {
     throw IoError(error.message(), error.place(), error.hint());
+  } catch (const IoError&) {
+    if (stopped_.load()) return {};
+    throw;
   }
 }
 
@@ -93,19 +126,15 @@ std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch, co
 // Runs every row through the plan. False when stopped.
 bool Validation::read_rows(int64_t step, const Tell& tell) {
   plan_->reset();
-  Pipeline pipeline(build_again(), {.executor = &args_.context.executor(),
-                                    .on_bad_row = pass_.on_bad_row(),
-                                    .on_print = args_.on_print,
-                                    .reader = args_.context.device(),
-                                    .trace = args_.context.executor().trace()});
+  std::optional<InputGraph> graph = build_again();
+  if (!graph) return false;
+  Pipeline pipeline(std::move(*graph), {.executor = &args_.context.executor(),
+                                        .on_bad_row = pass_.on_bad_row(),
+                                        .on_print = args_.on_print,
+                                        .reader = args_.context.device(),
+                                        .trace = args_.context.executor().trace()});
   RowBlock batch = pipeline.make_slot();
-  struct Open {
-    Open(StopGate& closed, Pipeline& pipeline) : gate(closed) {
-      gate.open([&pipeline] { pipeline.cancel(); });
-    }
-    ~Open() { gate.close(); }
-    StopGate& gate;
-  } const open(gate_, pipeline);
+  const OpenGate open(gate_, [&pipeline] { pipeline.cancel(); });
   if (stopped_.load()) pipeline.cancel();
   Clock::time_point told = Clock::now();
   while (plan_->run_next(pipeline, batch)) {

@@ -85,8 +85,8 @@ class Validation final : public TrainingPart {
 
  private:
   PassArgs pass_args() const;
-  InputGraph build() const;
-  InputGraph build_again() const;
+  InputGraph build(std::shared_ptr<Workers> workers) const;
+  std::optional<InputGraph> build_again();
   void make_plan();
   bool read_rows(int64_t step, const Tell& tell);
   void judge(ValidationReport& report);
@@ -104,7 +104,7 @@ class Validation final : public TrainingPart {
   int64_t without_improvement_ = 0;
 
   std::atomic<bool> stopped_{false};
-  StopGate gate_;  // open while a pipeline runs
+  StopGate gate_;  // open while a graph is built, and while a pipeline runs
 };
 
 }  // namespace millrace

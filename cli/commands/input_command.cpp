@@ -91,7 +91,7 @@ void write_no_files(Spec& input, const OpRegistry& ops) {
 // The configuration. With --explain, its ops write no files.
 Config configuration_of(const InputArguments& arguments, const Catalog& catalog) {
   const auto heeded = [&](const Spec& written) {
-    Spec out = only_keys(written, {"seed", "threads", "input"});
+    Spec out = only_keys(written, {"seed", "threads", "input", "workers"});
     if (Spec* input = out.find("input"); input != nullptr && arguments.explain) write_no_files(*input, catalog.ops);
     return out;
   };

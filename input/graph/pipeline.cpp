@@ -252,9 +252,8 @@ Pipeline::Pipeline(InputGraph graph, PipelineOptions options)
     : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
 
 Pipeline::~Pipeline() {
-  // A task that the destructors help with must not wait for an answer. The workers may have other graphs, too.
-  if (!impl_->graph.workers) return;
-  for (const auto& stream : impl_->graph.source_streams) stream->cancel();
+  // A task that the destructors help with must not wait for workers.
+  if (impl_->graph.workers) cancel();
 }
 
 const RowSpec& Pipeline::rows() const { return impl_->graph.output().rows; }

@@ -21,7 +21,7 @@ struct GraphImpl;
 class UnitDecoder {
  public:
   virtual ~UnitDecoder() = default;
-  // Its threads call apply(), which waits there for an answer. So it has a thread for each unit that may be out at
+  // Its threads call apply(), which waits there for an answer. So it has a thread for each unit that all workers have at
   // once.
   virtual Executor& executor() = 0;
   // The same as TransformChain::apply(). Any number of threads may call it at the same time. Once `abandoned` is set
@@ -30,9 +30,12 @@ class UnitDecoder {
   virtual void wake() noexcept = 0;
 };
 
+// Of one graph.
 class Workers {
  public:
   virtual ~Workers() = default;
+  // The same workers for another graph.
+  virtual std::shared_ptr<Workers> for_another_graph() = 0;
   // The files as the workers see them; null: the graph reads this machine's.
   virtual FileSystem* files() = 0;
   // The decoder of the source of a graph that begins this chain; the graph outlives it. `local` is the executor of the
@@ -41,7 +44,7 @@ class Workers {
                                                Executor& local) = 0;
   // How many units may be out at once for each source.
   virtual int most_units() const = 0;
-  // Ends every wait for them soon. Any thread may call it.
+  // Ends every wait of this graph for them soon, now and later. Any thread may call it.
   virtual void stop() noexcept = 0;
   // What happened to workers since the last call, a line each. Any thread may call it.
   virtual std::vector<std::string> take_news() = 0;

@@ -173,6 +173,7 @@ class SystemdWorkerTest(WorkersTest):
 
     def install(self, training: Training, bind: str) -> tuple[Path, Path]:
         """The unit as it is, but for the places, and a shorter wait. Gives the folder of keys and the log."""
+        self.manager.call("stop", SOCKET, UNIT)  # of another test
         keys, log = self.scratch / "millrace-keys", self.scratch / "worker.log"
         shutil.rmtree(keys, ignore_errors=True)
         log.unlink(missing_ok=True)
@@ -193,7 +194,8 @@ class SystemdWorkerTest(WorkersTest):
         return keys, log
 
     def train(self, training: Training, keys: Path, port: int, log: Path) -> None:
-        workers = f"{{connect: 'tcp://127.0.0.1:{port}', key: me.key, server_key: {keys}/worker.pub}}"
+        workers = f"{{connect: 'tcp://127.0.0.1:{port}', key: me.key, server_key: {keys}/worker.pub, " \
+                  "fallback: wait}"
         done = subprocess.run(["sh", "loop.sh", "--config", "train.yaml", "--set", f"workers={workers}"], text=True,
                               cwd=training.folder, env=training.environment, timeout=SECONDS, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)

@@ -120,9 +120,6 @@ def configuration(kind: str) -> dict[str, Any]:
     return out
 
 
-
-
-
 def judged(events: list[dict[str, Any]]) -> dict[int, Any]:
     """What validations found, by step."""
     return {one["step"]: (one["rows"], one["loss"], one["metrics"]) for one in events if one["event"] == "validation"}

@@ -72,7 +72,7 @@ std::exception_ptr RemoteDecoder::ask_for(const UnitNumbers& unit, Chunk& chunk,
   asked.set("graph", graph_);
   set_unit(asked, unit);
   const std::string bytes = asked.encode();
-  for (size_t failures = 0; !abandoned.load();) {
+  for (WorkerPool::Failures failures(pool_); !abandoned.load();) {
     RequestBook::Answer answer;
     switch (pool_.book().ask(graph_, bytes, answer, &abandoned)) {
       case RequestBook::Outcome::abandoned: return nullptr;
@@ -96,9 +96,10 @@ std::exception_ptr RemoteDecoder::ask_for(const UnitNumbers& unit, Chunk& chunk,
       pool_.give_up(answer.link, error.message());
       continue;
     }
-    // Its files are gone, or other ones now. Others may have them; if all fail, it may be the data.
-    if (++failures > pool_.links()) return decode_here(chunk, memory);
+    // Its files are gone, or other ones now. If all fail, it may be the data.
+    const bool others = failures.may_ask_others(answer.link);
     pool_.give_up(answer.link, failure);
+    if (!others) return decode_here(chunk, memory);
   }
   return nullptr;
 }

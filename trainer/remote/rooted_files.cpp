@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/mutex.h"
 #include "millrace/input/files/glob.h"
@@ -66,10 +67,10 @@ auto as_seen(const std::string& path, const Body& body) {
 
 }  // namespace
 
-// What files were like when someone first looked at them. Thread-safe.
+// What was behind paths when someone first looked there. Thread-safe.
 class FirstLooks {
  public:
-  // `real` is a path without links; `path` is the one for the error, an IoError if the file is another one now.
+  // Throws IoError if another file is behind `path` now, or it has changed. `real` is the path without links.
   void check(const std::string& real, const std::string& path) {
     struct stat now {};
     if (::stat(real.c_str(), &now) != 0) throw_changed(path);
@@ -81,11 +82,12 @@ class FirstLooks {
                        now.st_ctim.tv_sec,
                        now.st_ctim.tv_nsec};
     const MutexLock lock(mutex_);
-    if (looks_.try_emplace(real, look).first->second != look) throw_changed(path);
+    if (looks_.try_emplace(path, look).first->second != look) throw_changed(path);
   }
 
  private:
-  // Device, number, size and times of the last change, which together no change leaves as they are.
+  // Device, number, size and times of the last change. A change within some milliseconds of another one may leave all
+  // of them as they are.
   using Look = std::array<int64_t, 7>;
 
   [[noreturn]] static void throw_changed(const std::string& path) {
@@ -316,6 +318,19 @@ std::vector<std::string> RootedFiles::match(const std::string& pattern) {
   if (!listed) std::erase_if(paths, [this](const std::string& path) { return !is_there(path); });
   std::sort(paths.begin(), paths.end());
   return paths;
+}
+
+uint64_t RootedFiles::written(const std::vector<std::string>& paths) const {
+  std::string times;
+  for (const std::string& path : paths) {
+    struct stat status {};
+    const Found found = find(path);
+    if (found.code == 0 && ::stat(or_slash(found.path).c_str(), &status) == 0) {
+      times += cat(status.st_mtim.tv_sec, ' ', status.st_mtim.tv_nsec);
+    }
+    times += '\n';
+  }
+  return fnv1a64(times);
 }
 
 std::vector<std::string> RootedFiles::list(const std::string& folder) { return names_in(folder); }

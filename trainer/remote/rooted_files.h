@@ -8,8 +8,8 @@
 //
 // What a relative path or pattern gives is the same as from FileSystem::local() if the folder is the current one.
 //
-// A file stays what it was when it was first looked at or opened. If someone writes to it or replaces it afterwards,
-// its reads throw IoError, so whoever compared it does not get other bytes.
+// Behind a path there stays the file that was first looked at or opened. If someone writes to it, replaces it or
+// changes a link on its way, reads throw IoError, so whoever compared it does not get other bytes.
 #pragma once
 
 #include <memory>
@@ -37,6 +37,8 @@ class RootedFiles final : public FileSystem {
   // Throws as FileSystem::local() does, and IoError for more than ten million paths.
   std::vector<std::string> match(const std::string& pattern) override;
   std::vector<std::string> list(const std::string& folder) override;
+  // A number for when these files were last written to: another one after each time.
+  uint64_t written(const std::vector<std::string>& paths) const;
 
  private:
   // Where a path leads: a path without links. `code`: why it leads nowhere, as errno says it.

@@ -25,7 +25,7 @@ using std::chrono_literals::operator""s;
 // How long a start waits for workers that do not answer; how long a run without `fallback: local` does.
 constexpr Clock::duration kStart = 3s, kPatience = 30s;
 constexpr std::chrono::milliseconds kTick = 100ms;
-constexpr Clock::duration kPingEvery = 5s;
+constexpr Clock::duration kPingEvery = 5s, kTellAgain = 60s;
 // One thread of libzmq encrypts what one connection carries.
 constexpr size_t kEncryptedConnections = 2, kMostIoThreads = 4;
 
@@ -42,14 +42,39 @@ std::optional<Clock::duration> patience_of(WorkerFallback fallback) {
   return kPatience;
 }
 
+// A pool's workers, for one graph.
+class GraphWorkers final : public Workers {
+ public:
+  explicit GraphWorkers(std::shared_ptr<WorkerPool> pool)
+      : pool_(std::move(pool)),
+        files_([this](State question) { return pool_->ask_files(std::move(question), stopped_); }) {}
+
+  std::shared_ptr<Workers> for_another_graph() override { return std::make_shared<GraphWorkers>(pool_); }
+  FileSystem* files() override { return pool_->options().fallback == WorkerFallback::local ? nullptr : &files_; }
+  std::unique_ptr<UnitDecoder> decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local) override {
+    return pool_->decoder(graph, chain, local, stopped_);
+  }
+  int most_units() const override { return pool_->most_units(); }
+  void stop() noexcept override {
+    stopped_.store(true);
+    pool_->wake();
+  }
+  std::vector<std::string> take_news() override { return pool_->take_news(); }
+
+ private:
+  const std::shared_ptr<WorkerPool> pool_;
+  std::atomic<bool> stopped_{false};
+  RemoteFiles files_;
+};
+
 }  // namespace
 
-std::shared_ptr<Workers> make_workers(const WorkerOptions& options) { return std::make_shared<WorkerPool>(options); }
+std::shared_ptr<Workers> make_workers(const WorkerOptions& options) {
+  return std::make_shared<GraphWorkers>(std::make_shared<WorkerPool>(options));
+}
 
 WorkerPool::WorkerPool(const WorkerOptions& options)
-    : options_(options),
-      context_(static_cast<int>(std::min(connections_of(options), kMostIoThreads))),
-      files_([this](State question) { return ask_files(std::move(question)); }) {
+    : options_(options), context_(static_cast<int>(std::min(connections_of(options), kMostIoThreads))) {
   if (!options_.key.empty()) {
     keys_ = read_secret_key(options_.key);
     server_key_ = read_public_key(options_.server_key);
@@ -82,21 +107,16 @@ void WorkerPool::start() {
   for (size_t i = 0; i < links_.size(); ++i) links_[i]->thread = std::thread([this, i] { run(i); });
 }
 
-FileSystem* WorkerPool::files() {
-  stops_.store(false);
-  return options_.fallback == WorkerFallback::local ? nullptr : &files_;
-}
-
 Executor& WorkerPool::waiting() { return *waiting_; }
 
-std::unique_ptr<UnitDecoder> WorkerPool::decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local) {
+std::unique_ptr<UnitDecoder> WorkerPool::decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local,
+                                                 const std::atomic<bool>& stopped) {
   start();
-  stops_.store(false);
-  return std::make_unique<RemoteDecoder>(*this, number_of(graph), chain, local.threads());
+  return std::make_unique<RemoteDecoder>(*this, number_of(graph, stopped), chain, local.threads());
 }
 
 // The links tell the workers of a graph that is new.
-uint32_t WorkerPool::number_of(const GraphImpl& graph) {
+uint32_t WorkerPool::number_of(const GraphImpl& graph, const std::atomic<bool>& stopped) {
   const auto find = [&]() MILLRACE_REQUIRES(mutex_) {
     const auto found = std::ranges::find(graphs_, graph.number, &Graph::id);
     if (found == graphs_.end()) return uint32_t{0};
@@ -120,9 +140,10 @@ uint32_t WorkerPool::number_of(const GraphImpl& graph) {
     told.set("graph", number);
     graphs_.push_back(
         {.number = number, .id = graph.number, .decoders = 1, .message = told.encode(), .view = std::move(view)});
+    forget_unused();
   }
   for (const auto& link : links_) link->wake.signal();
-  wait_for_answers(number);
+  wait_for_answers(number, stopped);
   return number;
 }
 
@@ -130,33 +151,36 @@ void WorkerPool::leave(uint32_t graph) {
   const MutexLock lock(mutex_);
   const auto found = std::ranges::find(graphs_, graph, &Graph::number);
   --found->decoders;
-  // The newest one stays: by it workers that come later show that their files are the same.
-  std::erase_if(graphs_, [this](const Graph& one)
-                             MILLRACE_REQUIRES(mutex_) { return one.decoders == 0 && one.number != last_number_; });
+  forget_unused();
 }
 
-void WorkerPool::stop() noexcept {
-  stops_.store(true);
-  book_->wake();
+// If none is in use the newest one stays: by it workers that come later show that their files are the same.
+void WorkerPool::forget_unused() {
+  const bool all_unused = std::ranges::all_of(graphs_, [](const Graph& one) { return one.decoders == 0; });
+  std::erase_if(graphs_, [&](const Graph& one) MILLRACE_REQUIRES(mutex_) {
+    if (one.decoders > 0 || (all_unused && one.number == last_number_)) return false;
+    std::erase_if(written_, [&](const auto& written) { return written.first.second == one.number; });
+    return true;
+  });
 }
 
 // Every worker that is there answers before the first row is asked for.
-void WorkerPool::wait_for_answers(uint32_t number) {
+void WorkerPool::wait_for_answers(uint32_t number, const std::atomic<bool>& stopped) {
   const Clock::time_point start = Clock::now();
   const MutexLock lock(mutex_);
   const auto is_silent = [&](const auto& link) {
-    return link->stand == Stand::greeted && !link->agreed.contains(number);
+    return link->stand == Stand::greeted && !link->agreed.contains(number) && !link->declined.contains(number);
   };
   const auto is_absent = [&](const auto& link) { return link->stand == Stand::absent; };
   // The ticks of the links notify it.
   for (;; mutex_.wait(changed_)) {
     const Clock::duration waited = Clock::now() - start;
-    if (stops_.load()) break;
+    if (stopped.load()) break;
     const bool absent = !waited_ && waited < kStart && std::ranges::any_of(links_, is_absent);
     if (!absent && (waited > kPatience || std::ranges::none_of(links_, is_silent))) break;
   }
-  waited_ = true;
-  if (options_.fallback == WorkerFallback::local) return;
+  const bool is_first = !std::exchange(waited_, true);
+  if (!is_first || options_.fallback == WorkerFallback::local) return;
   const auto is_refused = [](const auto& link) { return link->stand == Stand::refused; };
   if (!std::ranges::all_of(links_, is_refused)) return;
   throw ConfigError(cat("no worker can be used: ", reasons()));
@@ -171,17 +195,29 @@ IoError WorkerPool::nobody() const {
 
 std::string WorkerPool::reasons() const {
   std::string out;
-  for (const auto& [endpoint, why] : why_) out += cat(out.empty() ? "" : "; ", endpoint, " is not used: ", why);
+  for (const auto& [endpoint, why] : reasons_) {
+    if (why.stands) out += cat(out.empty() ? "" : "; ", endpoint, " is not used: ", why.text);
+  }
   return out;
 }
 
+// With `fail`, no longer than a request waits for a worker.
+bool WorkerPool::Failures::may_ask_others(size_t link) {
+  const WorkerFallback fallback = pool_.options_.fallback;
+  if (fallback == WorkerFallback::local) return false;
+  links_.insert(link);
+  if (!first_) first_ = Clock::now();
+  return links_.size() < pool_.links_.size() &&
+         (fallback == WorkerFallback::wait || Clock::now() - *first_ < kPatience);
+}
+
 // A worker that cannot read what others can is asked no more, and the error counts once all have met it.
-FileAnswer WorkerPool::ask_files(State question) {
+FileAnswer WorkerPool::ask_files(State question, const std::atomic<bool>& stopped) {
   start();
   const std::string bytes = question.encode();
-  for (size_t failures = 0;;) {
+  for (Failures failures(*this);;) {
     RequestBook::Answer answer;
-    if (book_->ask(kFiles, bytes, answer, &stops_) != RequestBook::Outcome::answered) throw nobody();
+    if (book_->ask(kFiles, bytes, answer, &stopped) != RequestBook::Outcome::answered) throw nobody();
     seen_at_.store(answer.link);
     FileAnswer out;
     std::exception_ptr failure;
@@ -195,7 +231,7 @@ FileAnswer WorkerPool::ask_files(State question) {
       continue;
     }
     if (!failure) return out;
-    if (!has_graph() || ++failures > links_.size()) raise_copy(failure);
+    if (!has_graph() || !failures.may_ask_others(answer.link)) raise_copy(failure);
     give_up(answer.link, failure);
   }
 }
@@ -214,7 +250,7 @@ void WorkerPool::give_up(size_t link, const std::exception_ptr& failure) {
 }
 
 void WorkerPool::give_up(size_t link, std::string_view why) {
-  tell_once(link, why);
+  tell_reason(link, "is not used: ", why);
   links_[link]->given_up.store(true);
   links_[link]->wake.signal();
 }
@@ -230,14 +266,31 @@ void WorkerPool::tell(size_t number, std::string_view news) {
   if (news_.size() < kMost) news_.push_back(cat("worker ", links_[number]->endpoint, ' ', news));
 }
 
-void WorkerPool::tell_once(size_t number, std::string_view why) {
+void WorkerPool::tell_reason(size_t number, std::string_view what, std::string_view why) {
   {
     const MutexLock lock(mutex_);
-    std::string& said = why_[links_[number]->endpoint];
-    if (said == why) return;
-    said = why;
+    Reason& reason = reasons_[links_[number]->endpoint];
+    const Clock::time_point now = Clock::now();
+    const bool same = reason.text == why;
+    if (same && reason.stands) return;
+    const bool said = !same || now - reason.told > kTellAgain;
+    reason = {.text = std::string(why), .told = said ? now : reason.told, .stands = true, .said = said};
+    if (!said) return;
   }
-  tell(number, cat("is not used: ", why));
+  tell(number, cat(what, why));
+}
+
+void WorkerPool::decline(size_t number, uint32_t graph, std::string_view why) {
+  bool has_another = false;
+  {
+    const MutexLock lock(mutex_);
+    links_[number]->declined.insert(graph);
+    has_another = !links_[number]->agreed.empty();
+    changed_.notify_all();
+  }
+  if (has_another) return tell_reason(number, "is not used for some rows: ", why);
+  give_up(number, why);
+  set_stand(number, Stand::refused);
 }
 
 void WorkerPool::set_stand(size_t number, Stand stand) {
@@ -251,7 +304,7 @@ void WorkerPool::run(size_t number) noexcept {
     try {
       serve(number);
     } catch (const Error& error) {
-      tell_once(number, cat("it cannot be reached: ", error.message()));
+      tell_reason(number, "is not used: ", cat("it cannot be reached: ", error.message()));
     } catch (...) {
       book_->fail(as_error(std::current_exception(), "workers"));
       return;
@@ -262,6 +315,7 @@ void WorkerPool::run(size_t number) noexcept {
       const MutexLock lock(mutex_);
       if (link.stand != Stand::refused) link.stand = Stand::absent;
       link.agreed.clear();
+      link.declined.clear();
       changed_.notify_all();
     }
     // Not at once: whoever is refused is refused again.
@@ -282,6 +336,7 @@ void WorkerPool::serve(size_t number) {
   ZmqSocket monitor = socket.monitor(context_);
   socket.connect(link.endpoint);
   link.greeted = false;
+  link.given_up.store(false);
   link.told.clear();
   bool lost = false;
   Clock::time_point pinged = Clock::now();
@@ -305,13 +360,14 @@ void WorkerPool::serve(size_t number) {
       lost |= !socket.send(to_parts(make_message(message::kPing)));
     }
   }
+  if (!lost || link.given_up.load()) return;
   bool agreed = false;
   {
     const MutexLock lock(mutex_);
     agreed = !link.agreed.empty();
     link.lost |= agreed;
   }
-  if (lost && agreed) tell(number, "is lost");
+  if (agreed) tell(number, "is lost");
 }
 
 // Tells the worker of new graphs, and of those that have ended. False if the connection is lost.
@@ -368,7 +424,8 @@ void WorkerPool::take_message(size_t number, ZmqParts&& parts) {
       set_stand(number, Stand::greeted);
       links_[number]->greeted = true;
       // Later only workers whose files were compared are asked about files.
-      if (!has_graph()) book_->give_topic(number, kFiles);
+      const MutexLock lock(mutex_);
+      if (last_number_ == 0) book_->give_topic(number, kFiles);
     } else if (is == message::kNo) {
       const std::string& why = head.text("why");
       bool at_start = false;
@@ -380,6 +437,7 @@ void WorkerPool::take_message(size_t number, ZmqParts&& parts) {
         book_->fail(std::make_exception_ptr(
             DataError(cat("the worker ", links_[number]->endpoint, " cannot use the input: ", why))));
       }
+      if (head.has("graph")) return decline(number, head.count<uint32_t>("graph", UINT32_MAX), why);
       give_up(number, why);
       set_stand(number, Stand::refused);
     } else if (is == message::kGraph) {
@@ -404,11 +462,12 @@ std::string WorkerPool::other_than(const Link& link, uint32_t graph) const {
 
 void WorkerPool::take_view(size_t number, const ZmqParts& parts) {
   Link& link = *links_[number];
-  const auto graph = read_message(parts).count<uint32_t>("graph", UINT32_MAX);
+  const State head = read_message(parts);
+  const auto graph = head.count<uint32_t>("graph", UINT32_MAX);
   std::string joined;
   const State view = State::decode(bytes_of(parts, joined));
   const bool local = options_.fallback == WorkerFallback::local;
-  std::string differs;
+  std::string differs, why;
   bool back = false;
   {
     const MutexLock lock(mutex_);
@@ -416,20 +475,24 @@ void WorkerPool::take_view(size_t number, const ZmqParts& parts) {
     if (known == graphs_.end()) return;
     const std::string here = local ? "here" : cat("at ", other_than(link, graph));
     differs = difference(known->view, view, here, local ? "there" : cat("at ", link.endpoint));
-    if (differs.empty()) {
+    // What a comparison does not see is found if it happens while this graph is in use.
+    const uint64_t written = head.value("written");
+    if (!differs.empty()) {
+      why = cat("it has other data: ", differs);
+    } else if (written_.try_emplace({link.endpoint, graph}, written).first->second != written) {
+      why = "its files were written to since it was first used";
+    } else {
       link.agreed.insert(graph);
-      back = std::exchange(link.lost, false);
-      back |= why_.erase(link.endpoint) > 0;
-    } else if (!local && !waited_) {
+      Reason& reason = reasons_[link.endpoint];
+      back = std::exchange(link.lost, false) || (reason.stands && reason.said);
+      reason.stands = false;
+    }
+    if (!differs.empty() && !local && !waited_) {
       book_->fail(std::make_exception_ptr(
           DataError(cat("workers see different files: ", differs), {}, "give every worker the same files")));
     }
   }
-  if (!differs.empty()) {
-    give_up(number, cat("it has other data: ", differs));
-    set_stand(number, Stand::refused);
-    return;
-  }
+  if (!why.empty()) return decline(number, graph, why);
   book_->give_topic(number, kFiles);
   book_->give_topic(number, graph);
   if (back) tell(number, "is back");

@@ -1,5 +1,5 @@
-// WorkerPool: a trainer's connections to its workers, a thread for each. It hands out files as the workers see them,
-// and decoders that ask the workers for the chunks of a graph.
+// WorkerPool: a trainer's connections to its workers, a thread for each, for any number of graphs. It answers questions
+// about files as the workers see them, and makes decoders that ask the workers for the chunks of a graph.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,10 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/context.h"
 #include "millrace/core/state.h"
 #include "millrace/core/threads/mutex.h"
@@ -27,16 +29,20 @@
 
 namespace millrace {
 
-class WorkerPool final : public Workers {
+class WorkerPool {
  public:
   explicit WorkerPool(const WorkerOptions& options);
-  ~WorkerPool() override;
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
-  FileSystem* files() override;
-  std::unique_ptr<UnitDecoder> decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local) override;
-  int most_units() const override { return static_cast<int>(links_.size()) * static_cast<int>(options_.ahead); }
-  void stop() noexcept override;
-  std::vector<std::string> take_news() override;
+  // For a graph; once `stopped` is set and wake() was called, their waits end.
+  FileAnswer ask_files(State question, const std::atomic<bool>& stopped);
+  std::unique_ptr<UnitDecoder> decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local,
+                                       const std::atomic<bool>& stopped);
+  void wake() { book_->wake(); }
+  int most_units() const { return static_cast<int>(links_.size()) * static_cast<int>(options_.ahead); }
+  std::vector<std::string> take_news();
 
   // For decoders. leave(): one of the graph's decoders has ended.
   void leave(uint32_t graph);
@@ -46,9 +52,20 @@ class WorkerPool final : public Workers {
   // Uses this link no more until its worker comes back, and shows its files anew.
   void give_up(size_t link, std::string_view why);
   void give_up(size_t link, const std::exception_ptr& failure);
-  size_t links() const { return links_.size(); }
   // What to say if there is no worker: why, as far as that is known.
   IoError nobody() const;
+  // The links that failed to answer one request.
+  class Failures {
+   public:
+    explicit Failures(const WorkerPool& pool) : pool_(pool) {}
+    // Whether others are to be asked after this one.
+    bool may_ask_others(size_t link);
+
+   private:
+    const WorkerPool& pool_;
+    std::set<size_t> links_;
+    std::optional<Clock::time_point> first_;
+  };
 
  private:
   // Files are a topic of the book, and each graph is one by its number.
@@ -69,19 +86,28 @@ class WorkerPool final : public Workers {
     std::string endpoint;
     WakeUp wake;
     std::atomic<bool> given_up{false};
-    bool greeted = false;       // used by its thread only, as the next one
-    std::set<uint32_t> told;    // the graphs that the worker knows
-    std::set<uint32_t> agreed;  // the graphs that the worker sees as the trainer does; guarded by mutex_, as all below
-    Stand stand = Stand::absent;
-    bool lost = false;  // it agreed once, and was lost since
     std::thread thread;
+    // Used by its thread only.
+    bool greeted = false;
+    std::set<uint32_t> told;  // the graphs that the worker knows
+    // Guarded by mutex_.
+    std::set<uint32_t> agreed, declined;  // the graphs that the worker sees as the trainer does, and those it does not
+    Stand stand = Stand::absent;
+    bool lost = false;  // it agreed once, and the connection was lost since
+  };
+  // Why a worker is not used.
+  struct Reason {
+    std::string text;
+    Clock::time_point told;
+    bool stands = false;  // it is not used now
+    bool said = false;    // that was told
   };
 
   void start();
-  uint32_t number_of(const GraphImpl& graph);
-  void wait_for_answers(uint32_t number);
+  uint32_t number_of(const GraphImpl& graph, const std::atomic<bool>& stopped);
+  void wait_for_answers(uint32_t number, const std::atomic<bool>& stopped);
+  void forget_unused() MILLRACE_REQUIRES(mutex_);
   bool tell_graphs(size_t number, ZmqSocket& socket);
-  FileAnswer ask_files(State question);
   bool has_graph() const;
   std::string other_than(const Link& link, uint32_t graph) const MILLRACE_REQUIRES(mutex_);
   void run(size_t number) noexcept;
@@ -91,9 +117,11 @@ class WorkerPool final : public Workers {
   void take_message(size_t number, ZmqParts&& parts);
   void take_view(size_t number, const ZmqParts& parts);
   void set_stand(size_t number, Stand stand);
+  // The worker is not used for this graph; if it has no other, for none.
+  void decline(size_t number, uint32_t graph, std::string_view why);
   void tell(size_t number, std::string_view news);
-  // The same, unless that was said before of this worker: why it is not used.
-  void tell_once(size_t number, std::string_view why);
+  // The same about a worker that is not used, unless that was just said.
+  void tell_reason(size_t number, std::string_view what, std::string_view why);
   std::string reasons() const MILLRACE_REQUIRES(mutex_);
 
   const WorkerOptions options_;
@@ -102,20 +130,20 @@ class WorkerPool final : public Workers {
   ZmqContext context_;
   std::vector<std::unique_ptr<Link>> links_;
   std::unique_ptr<RequestBook> book_;
-  RemoteFiles files_;
   std::unique_ptr<Executor> waiting_;
   std::atomic<bool> ends_{false};
-  std::atomic<bool> stops_{false};  // the run is cancelled: questions about files end
   std::atomic<size_t> seen_at_{0};  // the link that answered the last one
 
   mutable Mutex mutex_;
   std::condition_variable changed_;
   bool started_ MILLRACE_GUARDED_BY(mutex_) = false;
-  bool waited_ MILLRACE_GUARDED_BY(mutex_) = false;        // every worker had time to answer
+  bool waited_ MILLRACE_GUARDED_BY(mutex_) = false;        // every worker had time to answer about the first graph
   std::vector<Graph> graphs_ MILLRACE_GUARDED_BY(mutex_);  // that are in use
   uint32_t last_number_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> news_ MILLRACE_GUARDED_BY(mutex_);
-  std::map<std::string, std::string> why_ MILLRACE_GUARDED_BY(mutex_);  // by endpoint: why it is not used
+  // By endpoint; and by endpoint and graph: WorkerServer's number for when the graph's files were written to.
+  std::map<std::string, Reason> reasons_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, uint32_t>, uint64_t> written_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

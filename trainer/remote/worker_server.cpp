@@ -311,20 +311,22 @@ WorkerServer::Answer WorkerServer::build(const Job& job) {
     const auto side = told.count("side", static_cast<uint64_t>(Side::held_out));
     Spec list;
     const auto nodes = read_graph_list(parse_yaml(told.text("list"), "the trainer's input"), catalog_.ops, list);
-    const auto built = std::make_shared<SessionGraph>(
-        job.files, InputGraph::build(without_written_files(nodes, list), catalog_.ops,
-                                     {.seed = told.value("seed"),
-                                      .files = job.files.get(),
-                                      .side = static_cast<Side>(side),
-                                      .bad_rows_stay = told.value("bad_rows_stay") != 0}));
-    out.units = std::shared_ptr<const GraphUnits>(built, &built->units);
+    InputGraph graph = InputGraph::build(without_written_files(nodes, list), catalog_.ops,
+                                         {.seed = told.value("seed"),
+                                          .files = job.files.get(),
+                                          .side = static_cast<Side>(side),
+                                          .bad_rows_stay = told.value("bad_rows_stay") != 0});
     State answer = make_message(message::kGraph);
     answer.set("graph", out.graph);
+    answer.set("written", job.files->written(graph.files().read));
+    const auto built = std::make_shared<SessionGraph>(job.files, std::move(graph));
+    out.units = std::shared_ptr<const GraphUnits>(built, &built->units);
     out.parts = to_parts(answer);
     add_bytes(out.parts, out.units->view().encode());
   } catch (...) {
     out.units = nullptr;
     State answer = make_message(message::kNo);
+    answer.set("graph", out.graph);
     answer.set_text("why", text_of(std::current_exception()));
     out.parts = to_parts(answer);
   }

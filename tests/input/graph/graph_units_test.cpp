@@ -12,7 +12,6 @@
 namespace millrace::testing_support {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Decodes in another graph of the same list, and carries the rows as bytes.
@@ -20,6 +19,7 @@ class OtherGraph final : public Workers {
  public:
   explicit OtherGraph(InputGraph graph) : units_(std::move(graph)) {}
 
+  std::shared_ptr<Workers> for_another_graph() override { return nullptr; }  // nobody asks
   FileSystem* files() override { return nullptr; }
   int most_units() const override { return 3; }
   void stop() noexcept override {}

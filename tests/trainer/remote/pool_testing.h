@@ -50,8 +50,9 @@ class WorkersTest : public ::testing::Test {
     options.fallback = fallback;
     return make_workers(options);
   }
-  InputGraph graph(std::shared_ptr<Workers> pool, const std::string& ops = list()) {
-    return InputGraph::build(parse_yaml(ops, "input.yaml"), builtin_ops(), {.seed = 23, .workers = std::move(pool)});
+  InputGraph graph(const std::shared_ptr<Workers>& pool, const std::string& ops = list()) {
+    std::shared_ptr<Workers> own = pool ? pool->for_another_graph() : nullptr;
+    return InputGraph::build(parse_yaml(ops, "input.yaml"), builtin_ops(), {.seed = 23, .workers = std::move(own)});
   }
   Lines lines(InputGraph built, const std::function<void(int)>& after_batch = {}) {
     Pipeline pipeline(std::move(built), {.executor = &executor_,

@@ -362,7 +362,7 @@ TEST_F(RootedFilesTest, AFileStaysWhatItWas) {
   EXPECT_EQ(open->read(0, &byte, 1), 1u);
   folder_.write("[r]o*t?/a.csv", "[r]o*t?/A.csv");
   EXPECT_EQ(changed([&] { open->read(0, &byte, 1); }), "a.csv" + error);
-  EXPECT_EQ(changed([&] { files_->open("inside.csv"); }), "inside.csv" + error);
+  EXPECT_EQ(changed([&] { files_->open("a.csv"); }), "a.csv" + error);
   EXPECT_EQ(changed([&] { files_->look("a.csv"); }), "a.csv" + error);
 
   // One that was looked at, and is replaced before it is opened.
@@ -370,10 +370,27 @@ TEST_F(RootedFilesTest, AFileStaysWhatItWas) {
   fs::rename(folder_.write("new", "[r]o*t?/B.csv"), root("b.csv"));
   EXPECT_EQ(changed([&] { files_->open("b.csv"); }), "b.csv" + error);
 
+  // A link that leads elsewhere.
+  link("sub", "current");
+  files_->look("current/a.csv");
+  fs::remove(root("current"));
+  link("sub/deep", "current");
+  fs::copy_file(root("sub/a.csv"), root("sub/deep/a.csv"));
+  EXPECT_EQ(changed([&] { files_->open("current/a.csv"); }), "current/a.csv" + error);
+
   const auto removed = files_->open("sub/a.csv");
   fs::remove(root("sub/a.csv"));
   EXPECT_EQ(changed([&] { removed->read(0, &byte, 1); }), "sub/a.csv" + error);
   EXPECT_EQ(RootedFiles(root()).look("a.csv").size, 13u) << "another reader begins anew";
+}
+
+TEST_F(RootedFilesTest, TellsWhetherFilesWereWrittenTo) {
+  const Names both = {"a.csv", "sub/a.csv"};
+  const uint64_t before = files_->written(both);
+  EXPECT_EQ(RootedFiles(root()).written(both), before);
+  fs::last_write_time(root("sub/a.csv"), {});
+  EXPECT_NE(files_->written(both), before);
+  EXPECT_NE(files_->written({"a.csv"}), files_->written({"a.csv", "none.csv"}));
 }
 
 TEST_F(RootedFilesTest, NeedsAFolder) {

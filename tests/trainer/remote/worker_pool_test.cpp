@@ -5,12 +5,14 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/input/compressed/compressing.h"
 #include "tests/trainer/remote/pool_testing.h"
 
 namespace millrace::testing_support {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using WorkerPoolTest = WorkersTest;
@@ -77,15 +79,39 @@ TEST_F(WorkerPoolTest, AWorkerWithOtherDataIsRefusedByName) {
   EXPECT_THAT(got.front(), HasSubstr(other.endpoint()));
 }
 
+// The graph of a validation is made while the training's is in use.
+std::string second_list() {
+  return "- filename_queue: {files: second.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {x: {columns: 0}}}\n"
+         "- batch: {batch_size: 100}\n";
+}
+
+TEST_F(WorkerPoolTest, AWorkerWithOtherDataForOneGraphDecodesTheOthers) {
+  const Lines expected = lines(graph(nullptr));
+  folder_.write("second.csv", "1,2,3\n4,5,6\n");
+  const Lines expected_second = lines(graph(nullptr, second_list()));
+  std::filesystem::create_directory(folder_.path("other"));
+  for (const char* name : {"a.csv", "b.csv"}) {
+    std::filesystem::copy(folder_.path(name), folder_.path(cat("other/", name)));
+  }
+  for (const char* text : {"", "1,2,3\n4,5,60\n"}) {
+    if (*text != '\0') folder_.write("other/second.csv", text);
+    news_.clear();
+    RunningWorker other(folder_.path("other"));
+    const auto pool = workers({other.endpoint()}, WorkerFallback::local);
+    const Lines got = lines(graph(pool), [&](int batch) {
+      if (batch != 10) return;
+      EXPECT_EQ(lines(graph(pool, second_list())), expected_second);
+    });
+    EXPECT_EQ(got, expected);
+    EXPECT_THAT(news_, ElementsAre(HasSubstr("is not used for some rows: ")));
+    EXPECT_GT(other.server().counts().rows, 5000u);
+  }
+}
+
 TEST_F(WorkerPoolTest, AWorkerWithOtherDataMayComeLater) {
-  const std::string other_list =
-      "- filename_queue: {files: a.csv, epochs: 1}\n- csv_reader\n"
-      "- decode_csv: {fields: {x: {columns: 0}}}\n- batch: {batch_size: 100}\n";
-  const Lines expected = lines(graph(nullptr)), expected_later = lines(graph(nullptr, other_list));
-  const TempFolder* const here = &folder_;
-  std::filesystem::create_directory(here->path("other"));
-  here->write("other/a.csv", "0,0.5,0\n");
-  here->write("other/b.csv", "0,0.5,0\n");
+  const Lines expected = lines(graph(nullptr));
+  std::filesystem::create_directory(folder_.path("other"));
+  for (const char* name : {"other/a.csv", "other/b.csv"}) folder_.write(name, "0,0.5,0\n");
   RunningWorker good(folder_.path());
   auto other = std::make_unique<RunningWorker>(folder_.path("other"));
   const std::string endpoint = other->endpoint();
@@ -93,8 +119,8 @@ TEST_F(WorkerPoolTest, AWorkerWithOtherDataMayComeLater) {
   const auto pool = workers({good.endpoint(), endpoint}, WorkerFallback::wait);
   EXPECT_EQ(lines(graph(pool)), expected);
   other = std::make_unique<RunningWorker>(folder_.path("other"), endpoint);
-  // A second graph, as that of a validation: the worker is refused, and nothing ends.
-  for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(lines(graph(pool, other_list)), expected_later);
+  for (int pass = 0; news_.empty() && pass < 1000; ++pass) EXPECT_EQ(lines(graph(pool)), expected);
+  EXPECT_THAT(news_, ElementsAre(HasSubstr(cat("worker ", endpoint, " is not used: it has other data"))));
   EXPECT_EQ(other->server().counts().rows, 0u);
 }
 
@@ -147,6 +173,72 @@ TEST_F(WorkerPoolTest, AStateGoesOnWithOtherWorkers) {
     }
     EXPECT_EQ(rest, Lines(expected.begin() + 50 * 23, expected.end()));
   }
+}
+
+// Its middle differs, which no comparison sees.
+TEST_F(WorkerPoolTest, AWorkerIsNotUsedAgainIfItsFilesWereWrittenTo) {
+  const std::string row = "0.25,0.5,1\n";
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += row;
+  std::filesystem::create_directory(folder_.path("worker"));
+  for (const char* name : {"a.csv", "b.csv", "worker/a.csv", "worker/b.csv"}) {
+    std::filesystem::last_write_time(folder_.write(name, text), {});
+  }
+  const Lines expected = lines(graph(nullptr));
+  auto worker = std::make_unique<RunningWorker>(folder_.path("worker"));
+  const std::string endpoint = worker->endpoint();
+  text[text.size() / 2 / row.size() * row.size() + 3] = '6';
+  const Lines got = lines(graph(workers({endpoint}, WorkerFallback::local)), [&](int batch) {
+    if (batch == 10) {
+      worker.reset();
+      folder_.write("worker/a.csv", text);
+    } else if (batch == 20) {
+      worker = std::make_unique<RunningWorker>(folder_.path("worker"), endpoint);
+    } else if (batch > 20 && news_.size() < 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  });
+  EXPECT_EQ(got, expected);
+  EXPECT_THAT(news_, Contains(HasSubstr("is not used: its files were written to since it was first used")));
+}
+
+#ifdef MILLRACE_TESTS_COMPRESSED
+// Rows of a gzip file are decoded here, from what workers read.
+TEST_F(WorkerPoolTest, APipelineEndsWhileItsTasksWaitForFiles) {
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += cat(i, ',', i * 7, ",1\n");
+  folder_.write("c.csv.gz", gzip_of(text));
+  RunningWorker worker(folder_.path());
+  const auto pool = workers({worker.endpoint()}, WorkerFallback::wait);
+  const std::string list =
+      "- filename_queue: {files: c.csv.gz}\n- csv_reader: {chunk_bytes: 4096}\n"
+      "- decode_csv: {fields: {x: {columns: 0}}}\n- batch: {batch_size: 100}\n";
+  Pipeline training(graph(pool, list), {.executor = &executor_});
+  RowBlock slot = training.make_slot();
+  EXPECT_EQ(training.next(slot), 100);
+  {
+    Pipeline validation(graph(pool, list), {.executor = &executor_});
+    EXPECT_EQ(validation.next(slot), 100);
+  }
+  for (int batch = 0; batch < 500; ++batch) EXPECT_EQ(training.next(slot), 100) << "the other one has ended";
+  worker.stop();
+}
+#endif
+
+TEST_F(WorkerPoolTest, OthersAreAskedUntilAllHaveFailed) {
+  WorkerOptions options;
+  options.connect = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:2"};
+  for (const WorkerFallback fallback : {WorkerFallback::wait, WorkerFallback::fail}) {
+    options.fallback = fallback;
+    const WorkerPool pool(options);
+    WorkerPool::Failures failures(pool);
+    EXPECT_TRUE(failures.may_ask_others(1));
+    EXPECT_TRUE(failures.may_ask_others(1));
+    EXPECT_FALSE(failures.may_ask_others(0));
+  }
+  options.fallback = WorkerFallback::local;
+  const WorkerPool pool(options);
+  EXPECT_FALSE(WorkerPool::Failures(pool).may_ask_others(0)) << "the file is here";
 }
 
 TEST_F(WorkerPoolTest, ARunThatIsCancelledDoesNotWaitForWorkers) {
