@@ -1,11 +1,12 @@
 #include "millrace/input/pictures/picture_scaler.h"
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "millrace/core/sizes.h"
 
@@ -16,8 +17,18 @@ namespace {
 // The parts of a pixel by which places and weights are counted.
 constexpr int kPartBits = 11;
 constexpr int32_t kParts = 1 << kPartBits;
-// Half of a whole number, in the units of a sum that is weighted along both axes.
-constexpr int32_t kHalf = 1 << (2 * kPartBits - 1);
+// Mixed lines have so many bits after the point, as many as int16_t has room for. The first step leaves out kRestBits,
+// the second kLastBits.
+constexpr int kMixedBits = 7, kRestBits = kPartBits - kMixedBits, kLastBits = kPartBits + kMixedBits;
+// Lines are mixed in blocks of so many values. Their memory has room for one block more than they need.
+constexpr int64_t kBlock = 16;
+
+int32_t mix_first(int32_t a, int32_t b, int32_t weight) {
+  return (a * kParts + (b - a) * weight + (1 << (kRestBits - 1))) >> kRestBits;
+}
+uint8_t mix_last(int32_t a, int32_t b, int32_t weight) {
+  return static_cast<uint8_t>((a * kParts + (b - a) * weight + (1 << (kLastBits - 1))) >> kLastBits);
+}
 
 int64_t rounded_ratio(int64_t a, int64_t b) { return (a + b / 2) / b; }
 
@@ -97,33 +108,66 @@ bool has_avx2() {
   return has;
 }
 
-// Does as write_row() for columns of three channels that stand side by side in the target, four of them at a time.
-// Returns how many it has written. Each pixel's channels are computed together, beside a number that is no channel, and
-// become one byte of a word for each channel.
-template <class Tap>
-__attribute__((target("avx2"))) size_t write_fours(const std::vector<Tap>& columns, const int32_t* mixed, int64_t plane,
-                                                   uint8_t* to) {
-  using Channels = uint32_t __attribute__((vector_size(16)));
-  size_t i = 0;
-  for (; i + 4 <= columns.size(); i += 4) {
-    Channels words = {};
-    for (size_t pixel = 0; pixel < 4; ++pixel) {
-      const Tap& column = columns[i + pixel];
-      Channels first, second;
-      std::memcpy(&first, mixed + column.from, sizeof first);
-      std::memcpy(&second, mixed + column.from + 3, sizeof second);
-      const Channels sum = first * uint32_t{kParts} + (second - first) * static_cast<uint32_t>(column.weight);
-      words |= (sum + uint32_t{kHalf}) >> (2 * kPartBits) << (8 * pixel);
-    }
-    for (int channel = 0; channel < 3; ++channel) {
-      const uint32_t word = words[channel];
-      std::memcpy(to + channel * plane + columns[i].to, &word, sizeof word);
-    }
+__attribute__((target("avx2"))) inline __m128i load_16_bytes(const void* from) {
+  return _mm_loadu_si128(static_cast<const __m128i*>(from));
+}
+
+// mix_first() for whole registers: _mm256_mulhrs_epi16(x, y) is (x * y + (1 << 14)) >> 15.
+__attribute__((target("avx2"))) void mix_lines_avx2(const uint8_t* first, const uint8_t* second, int32_t weight,
+                                                    int64_t count, int16_t* to) {
+  const __m256i weights = _mm256_set1_epi16(static_cast<int16_t>(weight << kRestBits));
+  for (int64_t i = 0; i < count; i += kBlock) {
+    const __m256i a = _mm256_slli_epi16(_mm256_cvtepu8_epi16(load_16_bytes(first + i)), kMixedBits);
+    const __m256i b = _mm256_slli_epi16(_mm256_cvtepu8_epi16(load_16_bytes(second + i)), kMixedBits);
+    const __m256i sum = _mm256_add_epi16(a, _mm256_mulhrs_epi16(_mm256_sub_epi16(b, a), weights));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), sum);
   }
-  return i;
+}
+
+// mix_last() for columns of three channels that stand next to each other in the target, eight at a time. The last eight
+// may include some that are written already. REQUIRES: there are at least eight.
+template <class Tap>
+__attribute__((target("avx2"))) void write_columns_avx2(std::span<const Tap> columns,
+                                                        std::span<const std::array<int16_t, 8>> weights,
+                                                        const int16_t* mixed, int64_t plane, uint8_t* to) {
+  // In both halves of a register: r g b r g b, of two pixels, becomes r r g g b b. And r g b 0, of four pixels, becomes
+  // r r r r g g g g b b b b.
+  const __m256i pairs =
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1));
+  const __m256i planes =
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  const __m256i half = _mm256_set1_epi32(1 << (kLastBits - 1));
+  for (size_t next = 0; next < columns.size(); next += 8) {
+    const size_t first = std::min(next, columns.size() - 8);
+    __m256i pixels[4];  // two each
+    for (size_t i = 0; i < 4; ++i) {
+      const size_t column = first + 2 * i;
+      const __m256i values = _mm256_set_m128i(load_16_bytes(mixed + columns[column + 1].from),
+                                              load_16_bytes(mixed + columns[column].from));
+      const auto* const factors = reinterpret_cast<const __m256i*>(&weights[column]);
+      const __m256i sums = _mm256_madd_epi16(_mm256_shuffle_epi8(values, pairs), _mm256_loadu_si256(factors));
+      pixels[i] = _mm256_srli_epi32(_mm256_add_epi32(sums, half), kLastBits);
+    }
+    const __m256i bytes =
+        _mm256_packus_epi16(_mm256_packus_epi32(pixels[0], pixels[1]), _mm256_packus_epi32(pixels[2], pixels[3]));
+    const __m256i apart = _mm256_shuffle_epi8(bytes, planes);
+    const __m128i even = _mm256_castsi256_si128(apart), odd = _mm256_extracti128_si256(apart, 1);
+    const __m128i red_green = _mm_unpacklo_epi8(even, odd), blue = _mm_unpackhi_epi8(even, odd);
+    uint8_t* const red = to + columns[first].to;
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(red), red_green);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(red + plane), _mm_unpackhi_epi64(red_green, red_green));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(red + 2 * plane), blue);
+  }
 }
 
 #endif
+
+void mix_lines(const uint8_t* first, const uint8_t* second, int32_t weight, int64_t count, int16_t* to) {
+#if defined(__x86_64__)
+  if (has_avx2()) return mix_lines_avx2(first, second, weight, count, to);
+#endif
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int16_t>(mix_first(first[i], second[i], weight));
+}
 
 }  // namespace
 
@@ -143,87 +187,81 @@ void PictureScaler::begin(const PictureTarget& target, const StoredPicture& pict
   width_ = ceil_div<int64_t>(picture.width, reduction);
   lines_ = ceil_div<int64_t>(picture.height, reduction);
   const auto [x, y] = fit_of(target, picture);
-  const bool turned = is_turned(picture.orientation);
+  turned_ = is_turned(picture.orientation);
   set_taps(columns_,
-           {.shown = turned ? y : x,
+           {.shown = turned_ ? y : x,
             .size = picture.width,
             .mirrored = mirrors_columns(picture.orientation),
-            .step = turned ? target.width : 1},
+            .step = turned_ ? target.width : 1},
            reduction);
   set_taps(rows_,
-           {.shown = turned ? x : y,
+           {.shown = turned_ ? x : y,
             .size = picture.height,
             .mirrored = mirrors_lines(picture.orientation),
-            .step = turned ? 1 : target.width},
+            .step = turned_ ? 1 : target.width},
            reduction);
   next_row_ = 0;
   next_line_ = 0;
-  for (std::vector<uint8_t>& one : memory_) one.resize(kLineOffset + static_cast<size_t>(width_ * channels_));
-  const int64_t end = columns_.back().from + 2;
-  shown_begin_ = columns_.front().from;
-  shown_end_ = std::min(end, width_);
-  mixed_.resize(static_cast<size_t>((end - shown_begin_) * channels_ + 1));
-  for (Tap& column : columns_) column.from = static_cast<int32_t>((column.from - shown_begin_) * channels_);
+  if (mirrors_columns(picture.orientation)) std::ranges::reverse(columns_);
+  const auto [begin, last] = std::minmax({columns_.front().from, columns_.back().from});
+  shown_begin_ = begin;
+  shown_end_ = std::min<int64_t>(last + 2, width_);
+  // The pixel after the last may not exist, and has no weight then.
+  const auto line_bytes = static_cast<size_t>((width_ + 1) * channels_ + kBlock);
+  for (std::vector<uint8_t>& one : memory_) one.resize(kLineOffset + line_bytes);
+  mixed_.resize(static_cast<size_t>((last + 2 - begin) * channels_ + kBlock));
+  weights_.clear();
+  for (Tap& column : columns_) {
+    column.from = static_cast<int32_t>((column.from - shown_begin_) * channels_);
+    const auto first = static_cast<int16_t>(kParts - column.weight), second = static_cast<int16_t>(column.weight);
+    weights_.push_back({first, second, first, second, first, second, first, second});
+  }
   const bool whole = x.to.size == target.width && y.to.size == target.height;
   if (!whole) std::memset(to, 0, static_cast<size_t>(channels_ * plane_));
 }
 
 void PictureScaler::add_line() {
-  const uint8_t *const current = line(), *const before = memory_[(next_line_ + 1) % 2].data() + kLineOffset;
+  const size_t begin = kLineOffset + static_cast<size_t>(shown_begin_ * channels_);
+  const uint8_t* const current = memory_[next_line_ % 2].data() + begin;
+  const uint8_t* const before = memory_[(next_line_ + 1) % 2].data() + begin;
   for (; next_row_ < rows_.size(); ++next_row_) {
     const Tap& row = rows_[next_row_];
     const bool mixed = row.weight > 0;
     if (row.from + (mixed ? 1 : 0) > next_line_) break;
-    mix_lines(mixed ? before : current, current, row.weight);
+    const uint8_t* const first = mixed ? before : current;
     if (channels_ == 1) {
-      write_row<1>(to_ + row.to);
+      write_row<1>(first, current, row);
     } else {
-      write_row<3>(to_ + row.to);
+      write_row<3>(first, current, row);
     }
   }
   ++next_line_;
 }
 
-void PictureScaler::mix_lines(const uint8_t* first, const uint8_t* second, int32_t weight) {
-  first += shown_begin_ * channels_;
-  second += shown_begin_ * channels_;
-  const auto of_second = static_cast<int16_t>(weight), of_first = static_cast<int16_t>(kParts - weight);
-  int32_t* const to = mixed_.data();
-  const int64_t count = (shown_end_ - shown_begin_) * channels_;
-  int64_t i = 0;
+template <int kChannels>
+void PictureScaler::write_row(const uint8_t* first, const uint8_t* second, const Tap& row) {
+  uint8_t* const to = to_ + row.to;
+  const int64_t plane = plane_;
+  if (turned_) {  // lines are shown as columns, so the pixels of a line are mixed first
+    for (const Tap& column : columns_) {
+      for (int channel = 0; channel < kChannels; ++channel) {
+        const int64_t at = column.from + channel, after = at + kChannels;
+        to[channel * plane + column.to] = mix_last(mix_first(first[at], first[after], column.weight),
+                                                   mix_first(second[at], second[after], column.weight), row.weight);
+      }
+    }
+    return;
+  }
+  mix_lines(first, second, row.weight, (shown_end_ - shown_begin_) * kChannels, mixed_.data());
 #if defined(__x86_64__)
-  // The compiler finds no way to multiply and add at once.
-  const __m128i weights = _mm_set1_epi32(weight << 16 | of_first), zero = _mm_setzero_si128();
-  const auto mix = [&](int64_t place, __m128i pairs) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + place), _mm_madd_epi16(pairs, weights));
-  };
-  for (; i + 16 <= count; i += 16) {
-    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + i));
-    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second + i));
-    const __m128i low = _mm_unpacklo_epi8(a, b), high = _mm_unpackhi_epi8(a, b);
-    mix(i, _mm_unpacklo_epi8(low, zero));
-    mix(i + 4, _mm_unpackhi_epi8(low, zero));
-    mix(i + 8, _mm_unpacklo_epi8(high, zero));
-    mix(i + 12, _mm_unpackhi_epi8(high, zero));
+  if (kChannels == 3 && columns_.size() >= 8 && has_avx2()) {
+    return write_columns_avx2<Tap>(columns_, weights_, mixed_.data(), plane, to);
   }
 #endif
-  for (; i < count; ++i) to[i] = int16_t{first[i]} * of_first + int16_t{second[i]} * of_second;
-}
-
-template <int kChannels>
-void PictureScaler::write_row(uint8_t* to) const {
-  const int64_t plane = plane_;
-  size_t i = 0;
-#if defined(__x86_64__)
-  const bool side_by_side = columns_.back().to - columns_.front().to == std::ssize(columns_) - 1;
-  if (kChannels == 3 && side_by_side && has_avx2()) i = write_fours(columns_, mixed_.data(), plane, to);
-#endif
-  for (; i < columns_.size(); ++i) {
-    const Tap& column = columns_[i];
-    const int32_t* const at = mixed_.data() + column.from;
+  for (const Tap& column : columns_) {
+    const int16_t* const at = mixed_.data() + column.from;
     for (int channel = 0; channel < kChannels; ++channel) {
-      const int32_t sum = at[channel] * kParts + (at[channel + kChannels] - at[channel]) * column.weight;
-      to[channel * plane + column.to] = static_cast<uint8_t>((sum + kHalf) >> (2 * kPartBits));
+      to[channel * plane + column.to] = mix_last(at[channel], at[channel + kChannels], column.weight);
     }
   }
 }
