@@ -9,6 +9,7 @@
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
 #include "millrace/input/graph/graph_list.h"
+#include "millrace/input/rows/copy_rows.h"
 
 namespace millrace {
 
@@ -176,7 +177,7 @@ int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
     while (const RowSpan span = cursor.next(most)) {
       const int64_t begin = batch.size();
       batch.resize(begin + span.count);
-      for (int64_t row = 0; row < span.count; ++row) batch.copy_row(*span.block, span.begin + row, begin + row);
+      copy_rows(*span.block, span.begin, span.count, batch, begin);
     }
     cursor.leave();
     log.mark();
@@ -197,9 +198,9 @@ void Pipeline::Impl::check_slot(const RowBlock& batch) const {
 void Pipeline::Impl::count(const RowBlock& batch) {
   ++summary.batches;
   summary.rows += static_cast<uint64_t>(batch.size());
-  for (int64_t row = 0; row < batch.size(); ++row) {
-    summary.passes = std::max<uint64_t>(summary.passes, batch.id(row).pass + uint64_t{1});
-  }
+  uint64_t passes = summary.passes;
+  for (const RowId& id : batch.ids()) passes = std::max<uint64_t>(passes, id.pass + uint64_t{1});
+  summary.passes = passes;
 }
 
 // Rows that the batch op still holds were passed, but not given out, so they are taken off.

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "millrace/input/catalog.h"
+#include "millrace/input/rows/copy_rows.h"
 
 namespace millrace {
 
@@ -95,7 +96,7 @@ class Batch final : public BatchBuffer {
     }
     ended_ = !span;
     batch.resize(first + span.count);
-    for (int64_t i = 0; i < span.count; ++i) batch.copy_row(*span.block, span.begin + i, first + i);
+    if (span) copy_rows(*span.block, span.begin, span.count, batch, first);
     return true;
   }
 

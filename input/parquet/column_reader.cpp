@@ -126,7 +126,14 @@ void ColumnReader::decode(size_t count, Word* to, ReaderScratch& scratch) {
   if (const Dictionary* const dictionary = values.dictionary()) {
     const uint32_t* const entries = values.entries(spot_.cursor.values, count, scratch.values);
     const auto* const numbers = reinterpret_cast<const Word*>(dictionary->numbers.data());
-    for (size_t i = 0; i < count; ++i) to[i] = numbers[entries[i]];
+    size_t done = 0;
+    // Several at once, because the compiler cannot know that `to` is not part of the numbers.
+    for (; done + 4 <= count; done += 4) {
+      const uint32_t* const four = entries + done;
+      const Word found[] = {numbers[four[0]], numbers[four[1]], numbers[four[2]], numbers[four[3]]};
+      std::memcpy(to + done, found, sizeof found);
+    }
+    for (; done < count; ++done) to[done] = numbers[entries[done]];
     for (size_t i = 0; !dictionary->bad.empty() && i < count; ++i) {
       if (dictionary->bad[entries[i]] == 0) continue;
       if (conversion.from_texts()) {

@@ -76,9 +76,12 @@ ValueFault FieldColumn::fault_of(const std::byte* number) const {
 ValueFault FieldColumn::convert_text(std::string_view text, std::byte* to) const {
   const bool missing = column_.meaning == Meaning::text && (text.empty() || is_missing(text));
   if (!missing) return conversion_.convert_text(text, to) ? ValueFault::none : ValueFault::malformed;
-  if (!has_default()) return ValueFault::required;
-  std::memcpy(to, default_number(), value_bytes());
-  return ValueFault::none;
+  if (has_default()) {
+    std::memcpy(to, default_number(), value_bytes());
+    return ValueFault::none;
+  }
+  std::memset(to, 0, value_bytes());
+  return ValueFault::required;
 }
 
 std::shared_ptr<const Dictionary> FieldColumn::dictionary(PageBytes bytes, size_t byte_count, size_t size,
@@ -92,7 +95,7 @@ std::shared_ptr<const Dictionary> FieldColumn::dictionary(PageBytes bytes, size_
   if (size > byte_count / (column_.width > 0 ? column_.width : least)) {
     throw damaged_parquet("a dictionary has fewer values than it says");
   }
-  if (!field_.spec.text) out->numbers.resize(size * value_bytes());
+  if (!field_.spec.text) out->numbers.reserve(size * value_bytes());
   ValueCursor at = values.begin();
   for (size_t done = 0; done < size; done += kValuesAtOnce) {
     const size_t some = std::min(size - done, kValuesAtOnce);
@@ -115,6 +118,8 @@ std::shared_ptr<const Dictionary> FieldColumn::dictionary(PageBytes bytes, size_
       out->bad[done + i] = good ? 0 : 1;
     }
   }
+  // Later, only texts and bad values are asked for as they were stored.
+  if (!texts && out->bad.empty()) out->bytes = {};
   return out;
 }
 

@@ -93,9 +93,15 @@ ValueCursor PageValues::begin() const {
 
 const uint32_t* PageValues::entries(ValueCursor& at, size_t count, ValueScratch& scratch) const {
   at.runs.read(scratch.entries.data(), count);
-  uint32_t most = 0;
-  for (size_t i = 0; i < count; ++i) most = std::max(most, scratch.entries[i]);
-  if (count > 0 && most >= dictionary_->size)
+  // A dictionary has fewer than 2^31 values. So for an entry below 2^31, the highest bit of `entry - size` says whether
+  // the entry is below `size`. Every x86-64 processor does this for four entries at once, unlike std::max.
+  const auto size = static_cast<uint32_t>(dictionary_->size);
+  uint32_t below = UINT32_MAX, all = 0;
+  for (size_t i = 0; i < count; ++i) {
+    below &= scratch.entries[i] - size;
+    all |= scratch.entries[i];
+  }
+  if (count > 0 && (~below | all) >> 31 != 0)
     throw damaged_parquet("a page refers to a value that its dictionary lacks");
   return scratch.entries.data();
 }

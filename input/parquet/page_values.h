@@ -48,7 +48,7 @@ struct Dictionary {
   PageBytes bytes;
   size_t size = 0;
   std::vector<std::string_view> texts = {};  // of columns of texts
-  std::vector<std::byte> numbers = {};       // as the field has them
+  PageBytes numbers = {};                    // as the field has them
   std::vector<uint8_t> bad = {};             // whether a number is none of the field's type; empty: none is
 };
 

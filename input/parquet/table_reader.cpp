@@ -13,25 +13,52 @@ namespace {
 // Chunks of a column whose pages may be in memory.
 constexpr size_t kMostChunks = 2;
 
-// Puts `count` rows of a tile, whose columns lie one after another, into rows that are `stride` bytes apart.
-template <class Word, size_t kColumns>
-void store_lines(const Word* tile, size_t count, std::byte* to, size_t stride) {
-  for (size_t row = 0; row < count; ++row, to += stride) {
-    Word line[kColumns];
-    for (size_t column = 0; column < kColumns; ++column) line[column] = tile[column * TableScratch::kTileRows + row];
-    std::memcpy(to, line, sizeof line);
+// Puts a square of a tile into rows.
+void store_square(const uint32_t* tile, std::byte* to, size_t stride) {
+  using Four = uint32_t __attribute__((vector_size(16)));
+  Four a, b, c, d;
+  std::memcpy(&a, tile, sizeof a);
+  std::memcpy(&b, tile + TableScratch::kTileStride, sizeof b);
+  std::memcpy(&c, tile + 2 * TableScratch::kTileStride, sizeof c);
+  std::memcpy(&d, tile + 3 * TableScratch::kTileStride, sizeof d);
+  const Four ac_low = __builtin_shufflevector(a, c, 0, 4, 1, 5), ac_high = __builtin_shufflevector(a, c, 2, 6, 3, 7);
+  const Four bd_low = __builtin_shufflevector(b, d, 0, 4, 1, 5), bd_high = __builtin_shufflevector(b, d, 2, 6, 3, 7);
+  const Four rows[] = {
+      __builtin_shufflevector(ac_low, bd_low, 0, 4, 1, 5), __builtin_shufflevector(ac_low, bd_low, 2, 6, 3, 7),
+      __builtin_shufflevector(ac_high, bd_high, 0, 4, 1, 5), __builtin_shufflevector(ac_high, bd_high, 2, 6, 3, 7)};
+  for (size_t row = 0; row < 4; ++row) std::memcpy(to + row * stride, &rows[row], sizeof rows[row]);
+}
+void store_square(const uint64_t* tile, std::byte* to, size_t stride) {
+  for (size_t row = 0; row < 2; ++row) {
+    const uint64_t line[] = {tile[row], tile[TableScratch::kTileStride + row]};
+    std::memcpy(to + row * stride, line, sizeof line);
   }
 }
 
+// Puts `count` rows of a tile, whose columns lie one after another, into rows that are `stride` bytes apart.
 template <class Word>
 void store(const Word* tile, size_t columns, size_t count, std::byte* to, size_t stride) {
-  constexpr size_t kLine = TableScratch::kTileBytes / sizeof(Word) < 16 ? TableScratch::kTileBytes / sizeof(Word) : 16;
-  if (columns == kLine) return store_lines<Word, kLine>(tile, count, to, stride);
-  for (size_t column = 0; column < columns; ++column, to += sizeof(Word)) {
-    std::byte* at = to;
-    for (size_t row = 0; row < count; ++row, at += stride) {
-      std::memcpy(at, &tile[column * TableScratch::kTileRows + row], sizeof(Word));
+  constexpr size_t kSide = sizeof(Word) == 1 ? 1 : 16 / sizeof(Word);
+  const size_t square_rows = count - count % kSide, square_columns = columns - columns % kSide;
+  const auto store_one = [&](size_t row, size_t column) {
+    std::memcpy(to + row * stride + column * sizeof(Word), &tile[column * TableScratch::kTileStride + row],
+                sizeof(Word));
+  };
+  for (size_t row = 0; row < square_rows; row += kSide) {
+    for (size_t column = 0; column < square_columns; column += kSide) {
+      if constexpr (kSide > 1) {
+        store_square(&tile[column * TableScratch::kTileStride + row], to + row * stride + column * sizeof(Word),
+                     stride);
+      } else {
+        store_one(row, column);
+      }
     }
+    for (size_t column = square_columns; column < columns; ++column) {
+      for (size_t i = 0; i < kSide; ++i) store_one(row + i, column);
+    }
+  }
+  for (size_t row = square_rows; row < count; ++row) {
+    for (size_t column = 0; column < columns; ++column) store_one(row, column);
   }
 }
 
@@ -58,7 +85,7 @@ TableReader::TableReader(std::vector<ParquetTable> tables, Open open)
   for (size_t i = 0; i < columns.size(); ++i) {
     const FieldColumn& column = *columns[i];
     const bool varying = is_varying(column);
-    const size_t most = std::min<size_t>(TableScratch::kTileBytes / column.value_bytes(), 16);
+    const size_t most = TableScratch::kTileBytes / column.value_bytes();
     Run* const last = runs_.empty() ? nullptr : &runs_.back();
     // The texts of a field come one after another into its rows.
     const bool joins = last != nullptr && last->varying == varying && (varying || last->count < most) &&
@@ -129,7 +156,7 @@ void TableReader::read_tiles(const Run& run, const Part& part, RowBlock& rows, T
     const int64_t row = part.row + static_cast<int64_t>(done);
     for (size_t i = 0; i < run.count; ++i) {
       try {
-        std::byte* const column = scratch.tile.data() + i * TableScratch::kTileRows * size;
+        std::byte* const column = scratch.tile.data() + i * TableScratch::kTileStride * size;
         scratch.readers[i].read_numbers(some, column, row, scratch);
       } catch (Error& error) {
         error.add_context(part.table.columns[run.first + i]->name());

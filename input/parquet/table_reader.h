@@ -30,9 +30,11 @@ struct ParquetTable {
 
 // Memory of a task.
 struct TableScratch : ReaderScratch {
-  static constexpr size_t kTileRows = 256, kTileBytes = 64;  // of a row
+  static constexpr size_t kTileRows = 1024, kTileBytes = 128;  // of a row
+  // Values from a column of the tile to the next one: with a power of two, all columns would share a few cache lines.
+  static constexpr size_t kTileStride = kTileRows + 16;
 
-  alignas(64) std::array<std::byte, kTileRows * kTileBytes> tile;
+  alignas(64) std::array<std::byte, kTileStride * kTileBytes> tile;
   std::vector<ColumnReader> readers;
   std::vector<uint8_t> keep;  // for who leaves rows out
 };

@@ -50,6 +50,9 @@ TEST(FieldColumn, ConvertsTextsAndTheirDefaults) {
   EXPECT_EQ(converted(column, "x"), cat("fault ", static_cast<int>(ValueFault::malformed)));
   const TestColumn without(kTexts, "columns: 0, type: int32");
   EXPECT_EQ(converted(without, ""), cat("fault ", static_cast<int>(ValueFault::required)));
+  int32_t old = 5;
+  EXPECT_EQ(without.get()->convert_text("", reinterpret_cast<std::byte*>(&old)), ValueFault::required);
+  EXPECT_EQ(old, 0);
   EXPECT_TRUE(TestColumn(kTexts, "columns: 0, type: string, missing: [none]").get()->is_missing("none"));
 }
 
@@ -67,18 +70,21 @@ class DictionaryTest : public ::testing::Test {
 TEST_F(DictionaryTest, IsConvertedOnce) {
   const TestColumn numbers(kDoubles, "columns: 0, type: int32");
   const auto found = dictionary(numbers, bytes_of_numbers<double>({1, 2.5, 3}), 3);
-  ASSERT_EQ(found->numbers.size(), 12u);
+  ASSERT_EQ(found->numbers.capacity(), 12u);
   EXPECT_EQ(std::memcmp(found->numbers.data(), std::vector<int32_t>{1, 0, 3}.data(), 12), 0);
   EXPECT_EQ(found->bad, (std::vector<uint8_t>{0, 1, 0}));
-  EXPECT_TRUE(dictionary(numbers, bytes_of_numbers<double>({1}), 1)->bad.empty());
+  EXPECT_NE(found->bytes.data(), nullptr);  // the bad value is told as it is stored
+  const auto good = dictionary(numbers, bytes_of_numbers<double>({1}), 1);
+  EXPECT_TRUE(good->bad.empty());
+  EXPECT_EQ(good->bytes.data(), nullptr);
 
   const TestColumn texts(kTexts, "columns: 0, type: string");
   EXPECT_EQ(dictionary(texts, plain_texts({"a", "", "bc"}), 3)->texts, (std::vector<std::string_view>{"a", "", "bc"}));
   const TestColumn parsed(kTexts, "columns: 0, type: uint8, default: 9");
   const auto read = dictionary(parsed, plain_texts({"300", "5", ""}), 3);
   EXPECT_EQ(read->bad, (std::vector<uint8_t>{1, 0, 0}));
-  EXPECT_EQ(static_cast<int>(read->numbers[1]), 5);
-  EXPECT_EQ(static_cast<int>(read->numbers[2]), 9);
+  EXPECT_EQ(static_cast<int>(read->numbers.data()[1]), 5);
+  EXPECT_EQ(static_cast<int>(read->numbers.data()[2]), 9);
 }
 
 TEST_F(DictionaryTest, HasNoMoreValuesThanItsBytes) {

@@ -23,7 +23,7 @@ using testing_support::kInt32;
 using testing_support::plain_chunk;
 using testing_support::row_text;
 
-// 40 columns of float32, a label, and a double, of row groups of so many rows. Column c of row r is 100 r + c.
+// 40 columns of float32, a label, and a double, of row groups of so many rows. Column c of row r is 90 r + c.
 std::string file_of(const std::vector<int>& groups) {
   FileParts out;
   for (int c = 0; c < 40; ++c) out.schema.push_back({.name = cat("f", c), .type = kFloat});
@@ -35,10 +35,10 @@ std::string file_of(const std::vector<int>& groups) {
     group.rows = rows;
     for (int c = 0; c < 42; ++c) {
       std::vector<double> numbers;
-      for (int r = first; r < first + rows; ++r) numbers.push_back(100 * r + c);
+      for (int r = first; r < first + rows; ++r) numbers.push_back(90 * r + c);
       const std::vector<float> floats(numbers.begin(), numbers.end());
       const std::vector<int32_t> ints(numbers.begin(), numbers.end());
-      const auto per_page = static_cast<size_t>(3 + c);
+      const size_t per_page = size_t{3} + static_cast<size_t>(c);
       group.chunks.push_back(c < 40   ? plain_chunk(kFloat, floats, per_page)
                              : c < 41 ? plain_chunk(kInt32, ints, per_page)
                                       : plain_chunk(kDouble, numbers, per_page));
@@ -80,24 +80,26 @@ class TableReaderTest : public ::testing::Test {
 
 constexpr const char* kFields =
     "{label: {columns: label, type: int32}, some: {columns: [2, 0, f1, d]}, all: {columns: 0-39}, wide: {columns: [d, "
-    "label, f3], type: float64}, same: {columns: [d, d], type: int64}}";
+    "label, f3], type: float64}, same: {columns: [d, d], type: int64}, odd: {columns: 1-7}}";
 
 std::string expected(int row) {
-  const int v = 100 * row;
+  const int v = 90 * row;
   std::string out = cat("label=", v + 40, " some=", v + 2, ',', v, ',', v + 1, ',', v + 41, " all=", v);
   for (int c = 1; c < 40; ++c) out += cat(',', v + c);
-  return cat(out, " wide=", v + 41, ',', v + 40, ',', v + 3, " same=", v + 41, ',', v + 41);
+  out += cat(" wide=", v + 41, ',', v + 40, ',', v + 3, " same=", v + 41, ',', v + 41, " odd=", v + 1);
+  for (int c = 2; c < 8; ++c) out += cat(',', v + c);
+  return out;
 }
 
 TEST_F(TableReaderTest, ReadsRowsAcrossGroupsPagesAndTiles) {
-  open(file_of({7, 1, 0, 300, 5}), kFields);
+  open(file_of({7, 1, 0, 1050, 5}), kFields);
   EXPECT_EQ(reader_->tables().front().group_of(7).rows, 1u);
-  EXPECT_EQ(reader_->tables().front().group_of(8).rows, 300u);
-  for (const auto& [begin, count] : {std::pair(0, 313), std::pair(0, 1), std::pair(5, 5), std::pair(290, 23)}) {
+  EXPECT_EQ(reader_->tables().front().group_of(8).rows, 1050u);
+  for (const auto& [begin, count] : {std::pair(0, 1063), std::pair(0, 1), std::pair(5, 5), std::pair(1040, 23)}) {
     const auto got = rows(static_cast<uint64_t>(begin), count, *scratch_);
     for (int i = 0; i < count; ++i) EXPECT_EQ(got[static_cast<size_t>(i)], expected(begin + i));
   }
-  for (int row = 0; row < 313; row += 4) {
+  for (int row = 0; row < 1063; row += 14) {
     EXPECT_EQ(rows(static_cast<uint64_t>(row), 1, *scratch_).front(), expected(row));
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "millrace/core/errors.h"
+#include "millrace/input/rows/copy_rows.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -130,6 +131,31 @@ TEST(RowBlock, CopiesRows) {
   write(from, 2, 42);
   to.copy_row(from, 2, 6);
   expect_row(to, 6, 42);
+}
+
+TEST(RowBlock, CopiesNeighbouringRows) {
+  RowSpec spec = two_fields();
+  spec.fields.push_back({.name = "name", .dtype = DType::u8, .shape = Shape({1}), .text = true});
+  RowBlock from, to;
+  from.configure(spec, 4);
+  to.configure(spec, 9);
+  from.resize(4);
+  to.resize(9);
+  for (int64_t row = 0; row < 4; ++row) {
+    write(from, row, row);
+    from.set_text(2, row, std::string(1, static_cast<char>('a' + row)));
+  }
+  for (int64_t row = 0; row < 9; ++row) {
+    write(to, row, 10 + row);
+    to.set_text(2, row, "old");
+  }
+  copy_rows(from, 1, 3, to, 5);
+  copy_rows(from, 0, 0, to, 0);
+  for (int64_t row = 0; row < 9; ++row) {
+    const bool copied = row >= 5 && row < 8;
+    expect_row(to, row, copied ? row - 4 : 10 + row);
+    EXPECT_EQ(to.varying(2, row).text(0), copied ? std::string(1, static_cast<char>('a' + row - 4)) : "old");
+  }
 }
 
 TEST(RowBlock, MovesItsRowsAndLeavesAnEmptyBlock) {
