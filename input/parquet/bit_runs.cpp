@@ -22,41 +22,71 @@ uint64_t word_at(const std::byte* from) {
   return out;
 }
 
+template <int kWidth>
+uint64_t number_at(const std::byte* from, size_t i) {
+  constexpr uint64_t kMask = (uint64_t{1} << kWidth) - 1;
+  return word_at(from + i * kWidth / 8) >> (i * kWidth % 8) & kMask;
+}
+
 // Eight numbers begin and end with a byte, so all shifts are known when this is compiled.
 template <class T, int kWidth>
 void unpack_eights(const std::byte* from, T* to, size_t eights) {
-  constexpr uint64_t kMask = (uint64_t{1} << kWidth) - 1;
   for (; eights > 0; --eights, from += kWidth, to += 8) {
     [&]<size_t... i>(std::index_sequence<i...>) {
-      ((to[i] = static_cast<T>(word_at(from + i * kWidth / 8) >> (i * kWidth % 8) & kMask)), ...);
+      ((to[i] = static_cast<T>(number_at<kWidth>(from, i))), ...);
     }(std::make_index_sequence<8>());
   }
 }
 
-template <class T>
-using UnpackEights = void (*)(const std::byte* from, T* to, size_t eights);
+// Whether all numbers are below `size`.
+template <class T, int kWidth>
+bool look_up_eights(const std::byte* from, const T* table, uint64_t size, T* to, size_t eights) {
+  bool good = true;
+  for (; good && eights > 0; --eights, from += kWidth, to += 8) {
+    [&]<size_t... i>(std::index_sequence<i...>) {
+      const uint64_t numbers[] = {number_at<kWidth>(from, i)...};
+      // The differences have the highest bit if the numbers are below `size`.
+      good = ((numbers[i] - size) & ...) >> 63 != 0;
+      if (good) ((to[i] = table[numbers[i]]), ...);
+    }(std::make_index_sequence<8>());
+  }
+  return good;
+}
 
+// By width.
 template <class T>
 constexpr auto kUnpackEights = []<int... width>(std::integer_sequence<int, width...>) {
-  return std::array<UnpackEights<T>, 33>{&unpack_eights<T, width>...};
+  return std::array{&unpack_eights<T, width>...};
 }(std::make_integer_sequence<int, 33>());
+template <class T>
+constexpr auto kLookUpEights = []<int... width>(std::integer_sequence<int, width...>) {
+  return std::array{&look_up_eights<T, width>...};
+}(std::make_integer_sequence<int, 33>());
+
+// Calls one(number) for each of `count` numbers, but eights(from, n) for 8 n ones that begin with a byte.
+template <class One, class Eights>
+void in_eights(const std::byte* from, uint64_t bit, int width, size_t count, const One& one, const Eights& eights) {
+  const uint64_t mask = (uint64_t{1} << width) - 1;
+  const auto pass_one = [&] {
+    one(word_at(from + bit / 8) >> (bit % 8) & mask);
+    bit += static_cast<uint64_t>(width);
+  };
+  for (; count > 0 && bit % 8 != 0; --count) pass_one();
+  eights(from + bit / 8, count / 8);
+  bit += count / 8 * 8 * static_cast<uint64_t>(width);
+  for (count %= 8; count > 0; --count) pass_one();
+}
 
 }  // namespace
 
 template <class T>
 void unpack_bits(const std::byte* from, uint64_t bit, int width, T* to, size_t count) {
-  const uint64_t mask = (uint64_t{1} << width) - 1;
-  const auto one = [&] {
-    *to++ = static_cast<T>(word_at(from + bit / 8) >> (bit % 8) & mask);
-    bit += static_cast<uint64_t>(width);
-  };
-  for (; count > 0 && bit % 8 != 0; --count) one();
-  const size_t eights = count / 8;
-  kUnpackEights<T>[static_cast<size_t>(width)](from + bit / 8, to, eights);
-  to += 8 * eights;
-  count -= 8 * eights;
-  bit += 8 * eights * static_cast<uint64_t>(width);
-  for (; count > 0; --count) one();
+  in_eights(
+      from, bit, width, count, [&](uint64_t number) { *to++ = static_cast<T>(number); },
+      [&](const std::byte* packed, size_t eights) {
+        kUnpackEights<T>[static_cast<size_t>(width)](packed, to, eights);
+        to += 8 * eights;
+      });
 }
 
 template void unpack_bits(const std::byte*, uint64_t, int, uint8_t*, size_t);
@@ -122,6 +152,37 @@ void BitRuns::read(T* to, size_t count) {
 
 template void BitRuns::read(uint8_t*, size_t);
 template void BitRuns::read(uint32_t*, size_t);
+
+template <class T>
+bool BitRuns::look_up(const T* table, size_t size, T* to, size_t count) {
+  bool good = true;
+  const auto one = [&](uint64_t number) {
+    good = good && number < size;
+    if (good) *to++ = table[number];
+  };
+  const auto eights = [&](const std::byte* from, size_t some) {
+    good = good && kLookUpEights<T>[static_cast<size_t>(width_)](from, table, size, to, some);
+    to += 8 * some;
+  };
+  while (good && count > 0) {
+    next_run();
+    const auto some = static_cast<size_t>(std::min<uint64_t>(left_, count));
+    if (packed_) {
+      in_eights(run_, bit_, width_, some, one, eights);
+      bit_ += some * static_cast<uint64_t>(width_);
+    } else {
+      good = value_ < size;
+      if (good) to = std::fill_n(to, some, table[value_]);
+    }
+    left_ -= some;
+    count -= some;
+  }
+  return good;
+}
+
+template bool BitRuns::look_up(const uint8_t*, size_t, uint8_t*, size_t);
+template bool BitRuns::look_up(const uint32_t*, size_t, uint32_t*, size_t);
+template bool BitRuns::look_up(const uint64_t*, size_t, uint64_t*, size_t);
 
 void BitRuns::skip(size_t count) {
   while (count > 0) {

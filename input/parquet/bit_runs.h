@@ -27,6 +27,10 @@ class BitRuns {
   // Throw DataError if so many numbers are not there. T: uint8_t, uint32_t.
   template <class T>
   void read(T* to, size_t count);
+  // The same, but gives table[number] for each number. False if a number is not below `size`, at most 2^32; then
+  // nothing more may be read. T: uint8_t, uint32_t, uint64_t.
+  template <class T>
+  [[nodiscard]] bool look_up(const T* table, size_t size, T* to, size_t count);
   void skip(size_t count);
   // Passes `count` numbers, and returns how many of them are `wanted`.
   size_t skip_counting(size_t count, uint32_t wanted);

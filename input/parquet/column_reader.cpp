@@ -124,17 +124,11 @@ void ColumnReader::decode(size_t count, Word* to, ReaderScratch& scratch) {
   };
   std::byte ignored[sizeof(Word)];
   if (const Dictionary* const dictionary = values.dictionary()) {
+    if (dictionary->bad.empty()) return values.look_up(spot_.cursor.values, count, to);
     const uint32_t* const entries = values.entries(spot_.cursor.values, count, scratch.values);
     const auto* const numbers = reinterpret_cast<const Word*>(dictionary->numbers.data());
-    size_t done = 0;
-    // Several at once, because the compiler cannot know that `to` is not part of the numbers.
-    for (; done + 4 <= count; done += 4) {
-      const uint32_t* const four = entries + done;
-      const Word found[] = {numbers[four[0]], numbers[four[1]], numbers[four[2]], numbers[four[3]]};
-      std::memcpy(to + done, found, sizeof found);
-    }
-    for (; done < count; ++done) to[done] = numbers[entries[done]];
-    for (size_t i = 0; !dictionary->bad.empty() && i < count; ++i) {
+    for (size_t i = 0; i < count; ++i) to[i] = numbers[entries[i]];
+    for (size_t i = 0; i < count; ++i) {
       if (dictionary->bad[entries[i]] == 0) continue;
       if (conversion.from_texts()) {
         const std::string_view text = dictionary->texts[entries[i]];

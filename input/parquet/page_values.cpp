@@ -33,6 +33,7 @@ bool may_be(StoredType stored, PageEncoding encoding) {
   return false;
 }
 
+DataError beyond_dictionary() { return damaged_parquet("a page refers to a value that its dictionary lacks"); }
 DataError too_few() { return damaged_parquet("a page has fewer values than it says"); }
 
 // The first bytes of all values come first, then all second ones, and so on.
@@ -93,18 +94,21 @@ ValueCursor PageValues::begin() const {
 
 const uint32_t* PageValues::entries(ValueCursor& at, size_t count, ValueScratch& scratch) const {
   at.runs.read(scratch.entries.data(), count);
-  // A dictionary has fewer than 2^31 values. So for an entry below 2^31, the highest bit of `entry - size` says whether
-  // the entry is below `size`. Every x86-64 processor does this for four entries at once, unlike std::max.
-  const auto size = static_cast<uint32_t>(dictionary_->size);
-  uint32_t below = UINT32_MAX, all = 0;
-  for (size_t i = 0; i < count; ++i) {
-    below &= scratch.entries[i] - size;
-    all |= scratch.entries[i];
-  }
-  if (count > 0 && (~below | all) >> 31 != 0)
-    throw damaged_parquet("a page refers to a value that its dictionary lacks");
+  uint32_t most = 0;
+  for (size_t i = 0; i < count; ++i) most = std::max(most, scratch.entries[i]);
+  if (count > 0 && most >= dictionary_->size) throw beyond_dictionary();
   return scratch.entries.data();
 }
+
+template <class Word>
+void PageValues::look_up(ValueCursor& at, size_t count, Word* to) const {
+  const auto* const numbers = reinterpret_cast<const Word*>(dictionary_->numbers.data());
+  if (!at.runs.look_up(numbers, dictionary_->size, to, count)) throw beyond_dictionary();
+}
+
+template void PageValues::look_up(ValueCursor&, size_t, uint8_t*) const;
+template void PageValues::look_up(ValueCursor&, size_t, uint32_t*) const;
+template void PageValues::look_up(ValueCursor&, size_t, uint64_t*) const;
 
 std::byte* PageValues::room(size_t bytes, ValueScratch& scratch) const {
   if (bytes <= scratch.fixed.size()) return scratch.fixed.data();

@@ -88,6 +88,9 @@ class PageValues {
   // The next `count` values, at most kValuesAtOnce, in one of these forms.
   // Numbers of dictionary entries. REQUIRES: dictionary().
   const uint32_t* entries(ValueCursor& at, size_t count, ValueScratch& scratch) const;
+  // Numbers of the field's type. REQUIRES: dictionary(), with numbers that are as large as a Word.
+  template <class Word>
+  void look_up(ValueCursor& at, size_t count, Word* to) const;
   // Stored values of the column's width, one after another; a boolean takes a byte. REQUIRES: no dictionary(); not
   // StoredType::bytes.
   const std::byte* fixed(ValueCursor& at, size_t count, ValueScratch& scratch) const;

@@ -84,6 +84,45 @@ TEST_F(BitRunsTest, ReadsAndSkipsInPiecesOfAnySize) {
   }
 }
 
+TEST_F(BitRunsTest, LooksNumbersUpInATable) {
+  for (int width = 0; width <= 12; ++width) {
+    add(width);
+    const Bytes bytes(text_);
+    std::vector<uint64_t> table(size_t{1} << width);
+    for (size_t i = 0; i < table.size(); ++i) table[i] = (i + 1) << 40;
+    for (const size_t piece : {1u, 3u, 8u, 29u, 512u}) {
+      BitRuns runs(bytes.span(), width);
+      std::vector<uint64_t> got(numbers_.size());
+      for (size_t done = 0; done < got.size(); done += piece) {
+        ASSERT_TRUE(runs.look_up(table.data(), table.size(), &got[done], std::min(piece, got.size() - done)));
+      }
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], (numbers_[i] + 1) << 40) << width << ' ' << i;
+    }
+  }
+}
+
+TEST_F(BitRunsTest, LooksUpOnlyWhatATableHas) {
+  const uint32_t table[] = {5, 6};
+  uint32_t got[24] = {};
+  const auto looks_up = [&](const std::string& text, int width, size_t size) {
+    const Bytes bytes(text);
+    return BitRuns(bytes.span(), width).look_up(table, size, got, 21);
+  };
+  EXPECT_TRUE(looks_up(repeated_run(21, 1, 2), 2, 2));
+  EXPECT_FALSE(looks_up(repeated_run(21, 2, 2), 2, 2));
+  EXPECT_FALSE(looks_up(repeated_run(21, 0, 2), 2, 0));
+  EXPECT_TRUE(looks_up(packed_run(std::vector<uint64_t>(21, 1), 2), 2, 2));
+  for (size_t place = 0; place < 21; ++place) {
+    std::vector<uint64_t> numbers(21, 1);
+    numbers[place] = 2;
+    EXPECT_FALSE(looks_up(packed_run(numbers, 2), 2, 2)) << place;
+    for (const uint64_t number : {0x7fffffffu, 0x80000000u, 0x80000001u, 0xffffffffu}) {
+      numbers[place] = number;
+      EXPECT_FALSE(looks_up(packed_run(numbers, 32), 32, 2)) << place << ' ' << number;
+    }
+  }
+}
+
 TEST_F(BitRunsTest, CountsNumbersAndKnowsRepetitions) {
   add(2);
   const Bytes bytes(text_);
