@@ -75,11 +75,9 @@ std::optional<InputGraph> Validation::build_again() {
   if (stopped_.load()) return {};
   try {
     return build(workers);
-  } catch (const MissingError& error) {
-    throw IoError(error.message(), error.place(), error.hint());
-  } catch (const IoError&) {
+  } catch (const IoError& error) {
     if (stopped_.load()) return {};
-    throw;
+    throw IoError(error.message(), error.place(), error.hint());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/core/clock.h"
+#include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
 #include "millrace/input/graph/graph_list.h"
@@ -274,7 +275,15 @@ RowBlock Pipeline::make_slot() const {
   }
 }
 
-int64_t Pipeline::next(RowBlock& batch) { return impl_->next(batch); }
+int64_t Pipeline::next(RowBlock& batch) {
+  try {
+    return impl_->next(batch);
+  } catch (const IoError&) {
+    // Whoever waited for workers when it was cancelled got none.
+    if (impl_->graph.workers && cancelled()) return 0;
+    throw;
+  }
+}
 bool Pipeline::begins_batch() const { return impl_->begins; }
 bool Pipeline::cancelled() const { return impl_->cancelled.load(); }
 

@@ -63,6 +63,7 @@ void RequestBook::lose(size_t link, Clock::time_point now) {
   {
     const MutexLock lock(mutex_);
     links_[link] = {};
+    if (files_link_ == link) files_link_.reset();
     for (Entry& entry : entries_) {
       std::erase_if(entry.asked, [link](const Ask& one) { return one.link == link; });
     }
@@ -75,8 +76,7 @@ std::optional<RequestBook::Asked> RequestBook::take(size_t link, Clock::time_poi
   const MutexLock lock(mutex_);
   Link& own = links_[link];
   if (own.has >= settings_.credits) return {};
-  const auto first = std::ranges::find_if(links_, [](const Link& one) { return one.topics.contains(kFiles); });
-  const bool has_files = first != links_.end() && &*first == &own;
+  const bool has_files = !files_link_ || *files_link_ == link;
   const auto fits = [&](const Entry& entry) { return !entry.done && own.topics.contains(entry.topic); };
   auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
     return fits(entry) && entry.asked.empty() && (entry.topic != kFiles || has_files);
@@ -92,6 +92,7 @@ std::optional<RequestBook::Asked> RequestBook::take(size_t link, Clock::time_poi
     if (found == entries_.end()) return {};
   }
   found->asked.push_back({link, now});
+  if (found->topic == kFiles) files_link_ = link;
   ++own.has;
   return Asked{found->id, found->message};
 }

@@ -41,7 +41,7 @@ class RequestBook {
     size_t link = 0;  // who gave it
     ZmqParts parts;
   };
-  // About this topic one link at a time is asked, the first that has it: its answers belong together.
+  // About this topic one link is asked until it is lost or too slow: its answers belong together.
   static constexpr uint32_t kFiles = 0;
   // Waits until some link that has `topic` brings the answer. `abandoned` may be null; after it is set, wake() ends the
   // wait. Throws what fail() was given.
@@ -95,6 +95,7 @@ class RequestBook {
   mutable Mutex mutex_;
   std::list<Entry> entries_ MILLRACE_GUARDED_BY(mutex_);  // the oldest first
   std::vector<Link> links_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<size_t> files_link_ MILLRACE_GUARDED_BY(mutex_);  // who is asked about kFiles
   std::exception_ptr failure_ MILLRACE_GUARDED_BY(mutex_);
   uint64_t next_id_ MILLRACE_GUARDED_BY(mutex_) = 1;
   std::array<Clock::duration, 64> times_ MILLRACE_GUARDED_BY(mutex_) = {};  // how long the last answers took

@@ -159,6 +159,12 @@ TEST_F(RequestBookTest, FilesAreAskedOfOneLinkAtATime) {
   EXPECT_EQ(take(requests, 1).id, a.id);
   requests.answer(1, a.id, parts_of("A"), now_);
   EXPECT_EQ(question.outcome(), Outcome::answered);
+  requests.give_topic(0, RequestBook::kFiles);
+  Question next(requests, RequestBook::kFiles, "b");
+  const RequestBook::Asked b = take(requests, 1);
+  EXPECT_FALSE(requests.take(0, now_)) << "the other one answers";
+  requests.answer(1, b.id, parts_of("B"), now_);
+  EXPECT_EQ(next.outcome(), Outcome::answered);
 }
 
 TEST_F(RequestBookTest, ALinkThatNeverAnswersIsAsGoodAsNone) {

@@ -222,6 +222,14 @@ TEST_F(WorkerPoolTest, APipelineEndsWhileItsTasksWaitForFiles) {
   }
   for (int batch = 0; batch < 500; ++batch) EXPECT_EQ(training.next(slot), 100) << "the other one has ended";
   worker.stop();
+  std::thread cancels([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    training.cancel();
+  });
+  while (training.next(slot) > 0) {
+  }
+  cancels.join();
+  EXPECT_TRUE(training.cancelled());
 }
 #endif
 
