@@ -10,7 +10,6 @@
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/rows/row_codec.h"
 #include "millrace/trainer/files/yaml_writer.h"
-#include "millrace/trainer/input/workers.h"
 #include "millrace/trainer/remote/curve_keys.h"
 #include "millrace/trainer/remote/messages.h"
 #include "millrace/trainer/remote/remote_decoder.h"
@@ -25,7 +24,7 @@ using std::chrono_literals::operator""s;
 // How long a start waits for workers that do not answer; how long a run without `fallback: local` does.
 constexpr Clock::duration kStart = 3s, kPatience = 30s;
 constexpr std::chrono::milliseconds kTick = 100ms;
-constexpr Clock::duration kPingEvery = 5s, kTellAgain = 60s;
+constexpr Clock::duration kPingEvery = 5s;
 // One thread of libzmq encrypts what one connection carries.
 constexpr size_t kEncryptedConnections = 2, kMostIoThreads = 4;
 
@@ -42,36 +41,7 @@ std::optional<Clock::duration> patience_of(WorkerFallback fallback) {
   return kPatience;
 }
 
-// A pool's workers, for one graph.
-class GraphWorkers final : public Workers {
- public:
-  explicit GraphWorkers(std::shared_ptr<WorkerPool> pool)
-      : pool_(std::move(pool)),
-        files_([this](State question) { return pool_->ask_files(std::move(question), stopped_); }) {}
-
-  std::shared_ptr<Workers> for_another_graph() override { return std::make_shared<GraphWorkers>(pool_); }
-  FileSystem* files() override { return pool_->options().fallback == WorkerFallback::local ? nullptr : &files_; }
-  std::unique_ptr<UnitDecoder> decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local) override {
-    return pool_->decoder(graph, chain, local, stopped_);
-  }
-  int most_units() const override { return pool_->most_units(); }
-  void stop() noexcept override {
-    stopped_.store(true);
-    pool_->wake();
-  }
-  std::vector<std::string> take_news() override { return pool_->take_news(); }
-
- private:
-  const std::shared_ptr<WorkerPool> pool_;
-  std::atomic<bool> stopped_{false};
-  RemoteFiles files_;
-};
-
 }  // namespace
-
-std::shared_ptr<Workers> make_workers(const WorkerOptions& options) {
-  return std::make_shared<GraphWorkers>(std::make_shared<WorkerPool>(options));
-}
 
 WorkerPool::WorkerPool(const WorkerOptions& options)
     : options_(options), context_(static_cast<int>(std::min(connections_of(options), kMostIoThreads))) {
@@ -158,9 +128,7 @@ void WorkerPool::leave(uint32_t graph) {
 void WorkerPool::forget_unused() {
   const bool all_unused = std::ranges::all_of(graphs_, [](const Graph& one) { return one.decoders == 0; });
   std::erase_if(graphs_, [&](const Graph& one) MILLRACE_REQUIRES(mutex_) {
-    if (one.decoders > 0 || (all_unused && one.number == last_number_)) return false;
-    std::erase_if(written_, [&](const auto& written) { return written.first.second == one.number; });
-    return true;
+    return one.decoders == 0 && !(all_unused && one.number == last_number_);
   });
 }
 
@@ -183,22 +151,13 @@ void WorkerPool::wait_for_answers(uint32_t number, const std::atomic<bool>& stop
   if (!is_first || options_.fallback == WorkerFallback::local) return;
   const auto is_refused = [](const auto& link) { return link->stand == Stand::refused; };
   if (!std::ranges::all_of(links_, is_refused)) return;
-  throw ConfigError(cat("no worker can be used: ", reasons()));
+  throw ConfigError(cat("no worker can be used: ", news_.reasons()));
 }
 
 IoError WorkerPool::nobody() const {
-  const MutexLock lock(mutex_);
-  const std::string why = reasons();
+  const std::string why = news_.reasons();
   return IoError(cat("no worker answers at ", join(options_.connect), why.empty() ? "" : cat("; ", why)), {},
                  "start trainer worker there; workers.fallback says what happens meanwhile");
-}
-
-std::string WorkerPool::reasons() const {
-  std::string out;
-  for (const auto& [endpoint, why] : reasons_) {
-    if (why.stands) out += cat(out.empty() ? "" : "; ", endpoint, " is not used: ", why.text);
-  }
-  return out;
 }
 
 // With `fail`, no longer than a request waits for a worker.
@@ -250,45 +209,21 @@ void WorkerPool::give_up(size_t link, const std::exception_ptr& failure) {
 }
 
 void WorkerPool::give_up(size_t link, std::string_view why) {
-  tell_reason(link, "is not used: ", why);
+  news_.tell_unused(links_[link]->endpoint, "is not used: ", why, Clock::now());
   links_[link]->given_up.store(true);
   links_[link]->wake.signal();
 }
 
-std::vector<std::string> WorkerPool::take_news() {
-  const MutexLock lock(mutex_);
-  return std::exchange(news_, {});
-}
-
-void WorkerPool::tell(size_t number, std::string_view news) {
-  const MutexLock lock(mutex_);
-  constexpr size_t kMost = 1000;
-  if (news_.size() < kMost) news_.push_back(cat("worker ", links_[number]->endpoint, ' ', news));
-}
-
-void WorkerPool::tell_reason(size_t number, std::string_view what, std::string_view why) {
-  {
-    const MutexLock lock(mutex_);
-    Reason& reason = reasons_[links_[number]->endpoint];
-    const Clock::time_point now = Clock::now();
-    const bool same = reason.text == why;
-    if (same && reason.stands) return;
-    const bool said = !same || now - reason.told > kTellAgain;
-    reason = {.text = std::string(why), .told = said ? now : reason.told, .stands = true, .said = said};
-    if (!said) return;
-  }
-  tell(number, cat(what, why));
-}
-
 void WorkerPool::decline(size_t number, uint32_t graph, std::string_view why) {
+  Link& link = *links_[number];
   bool has_another = false;
   {
     const MutexLock lock(mutex_);
-    links_[number]->declined.insert(graph);
-    has_another = !links_[number]->agreed.empty();
+    link.declined.insert(graph);
+    has_another = !link.agreed.empty();
     changed_.notify_all();
   }
-  if (has_another) return tell_reason(number, "is not used for some rows: ", why);
+  if (has_another) return news_.tell_unused(link.endpoint, "is not used for some rows: ", why, Clock::now());
   give_up(number, why);
   set_stand(number, Stand::refused);
 }
@@ -300,17 +235,17 @@ void WorkerPool::set_stand(size_t number, Stand stand) {
 }
 
 void WorkerPool::run(size_t number) noexcept {
+  Link& link = *links_[number];
   while (!ends_.load()) {
     try {
       serve(number);
     } catch (const Error& error) {
-      tell_reason(number, "is not used: ", cat("it cannot be reached: ", error.message()));
+      news_.tell_unused(link.endpoint, "is not used: ", cat("it cannot be reached: ", error.message()), Clock::now());
     } catch (...) {
       book_->fail(as_error(std::current_exception(), "workers"));
       return;
     }
     book_->lose(number, Clock::now());
-    Link& link = *links_[number];
     {
       const MutexLock lock(mutex_);
       if (link.stand != Stand::refused) link.stand = Stand::absent;
@@ -367,7 +302,7 @@ void WorkerPool::serve(size_t number) {
     agreed = !link.agreed.empty();
     link.lost |= agreed;
   }
-  if (agreed) tell(number, "is lost");
+  if (agreed) news_.tell(link.endpoint, "is lost");
 }
 
 // Tells the worker of new graphs, and of those that have ended. False if the connection is lost.
@@ -389,6 +324,7 @@ bool WorkerPool::tell_graphs(size_t number, ZmqSocket& socket) {
       forget.set("graph", told);
       messages.push_back(to_parts(forget));
       link.agreed.erase(told);
+      link.declined.erase(told);
       return true;
     });
   }
@@ -479,13 +415,12 @@ void WorkerPool::take_view(size_t number, const ZmqParts& parts) {
     const uint64_t written = head.value("written");
     if (!differs.empty()) {
       why = cat("it has other data: ", differs);
-    } else if (written_.try_emplace({link.endpoint, graph}, written).first->second != written) {
+    } else if (known->written.try_emplace(link.endpoint, written).first->second != written) {
       why = "its files were written to since it was first used";
     } else {
       link.agreed.insert(graph);
-      Reason& reason = reasons_[link.endpoint];
-      back = std::exchange(link.lost, false) || (reason.stands && reason.said);
-      reason.stands = false;
+      back = news_.end_unused(link.endpoint);
+      back |= std::exchange(link.lost, false);
     }
     if (!differs.empty() && !local && !waited_) {
       book_->fail(std::make_exception_ptr(
@@ -495,7 +430,7 @@ void WorkerPool::take_view(size_t number, const ZmqParts& parts) {
   if (!why.empty()) return decline(number, graph, why);
   book_->give_topic(number, kFiles);
   book_->give_topic(number, graph);
-  if (back) tell(number, "is back");
+  if (back) news_.tell(link.endpoint, "is back");
 }
 
 }  // namespace millrace

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/clock.h"
@@ -25,6 +24,7 @@
 #include "millrace/trainer/remote/remote_files.h"
 #include "millrace/trainer/remote/request_book.h"
 #include "millrace/trainer/remote/wake_up.h"
+#include "millrace/trainer/remote/worker_news.h"
 #include "millrace/trainer/remote/zmq_socket.h"
 
 namespace millrace {
@@ -36,17 +36,16 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // For a graph; once `stopped` is set and wake() was called, their waits end.
+  // For a graph. Their waits end after `stopped` is set and book().wake() is called.
   FileAnswer ask_files(State question, const std::atomic<bool>& stopped);
   std::unique_ptr<UnitDecoder> decoder(const GraphImpl& graph, const TransformChain& chain, Executor& local,
                                        const std::atomic<bool>& stopped);
-  void wake() { book_->wake(); }
   int most_units() const { return static_cast<int>(links_.size()) * static_cast<int>(options_.ahead); }
-  std::vector<std::string> take_news();
 
   // For decoders. leave(): one of the graph's decoders has ended.
   void leave(uint32_t graph);
   RequestBook& book() { return *book_; }
+  WorkerNews& news() { return news_; }
   const WorkerOptions& options() const { return options_; }
   Executor& waiting();
   // Uses this link no more until its worker comes back, and shows its files anew.
@@ -72,10 +71,11 @@ class WorkerPool {
   static constexpr uint32_t kFiles = RequestBook::kFiles;
   struct Graph {
     uint32_t number = 0;
-    uint64_t id = 0;      // GraphImpl::number
-    size_t decoders = 0;  // that use it
-    std::string message;  // tells a worker of it
-    State view;           // as the trainer sees it
+    uint64_t id = 0;                               // GraphImpl::number
+    size_t decoders = 0;                           // that use it
+    std::string message;                           // tells a worker of it
+    State view;                                    // as the trainer sees it
+    std::map<std::string, uint64_t> written = {};  // RootedFiles::written() of its files, by endpoint
   };
   enum class Stand : uint8_t {
     absent,   // not connected yet, or lost
@@ -95,13 +95,6 @@ class WorkerPool {
     Stand stand = Stand::absent;
     bool lost = false;  // it agreed once, and the connection was lost since
   };
-  // Why a worker is not used.
-  struct Reason {
-    std::string text;
-    Clock::time_point told;
-    bool stands = false;  // it is not used now
-    bool said = false;    // that was told
-  };
 
   void start();
   uint32_t number_of(const GraphImpl& graph, const std::atomic<bool>& stopped);
@@ -119,10 +112,6 @@ class WorkerPool {
   void set_stand(size_t number, Stand stand);
   // The worker is not used for this graph; if it has no other, for none.
   void decline(size_t number, uint32_t graph, std::string_view why);
-  void tell(size_t number, std::string_view news);
-  // The same about a worker that is not used, unless that was just said.
-  void tell_reason(size_t number, std::string_view what, std::string_view why);
-  std::string reasons() const MILLRACE_REQUIRES(mutex_);
 
   const WorkerOptions options_;
   std::optional<CurveKeys> keys_;
@@ -130,6 +119,7 @@ class WorkerPool {
   ZmqContext context_;
   std::vector<std::unique_ptr<Link>> links_;
   std::unique_ptr<RequestBook> book_;
+  WorkerNews news_;
   std::unique_ptr<Executor> waiting_;
   std::atomic<bool> ends_{false};
   std::atomic<size_t> seen_at_{0};  // the link that answered the last one
@@ -140,10 +130,6 @@ class WorkerPool {
   bool waited_ MILLRACE_GUARDED_BY(mutex_) = false;        // every worker had time to answer about the first graph
   std::vector<Graph> graphs_ MILLRACE_GUARDED_BY(mutex_);  // that are in use
   uint32_t last_number_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::vector<std::string> news_ MILLRACE_GUARDED_BY(mutex_);
-  // By endpoint; and by endpoint and graph: WorkerServer's number for when the graph's files were written to.
-  std::map<std::string, Reason> reasons_ MILLRACE_GUARDED_BY(mutex_);
-  std::map<std::pair<std::string, uint32_t>, uint64_t> written_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

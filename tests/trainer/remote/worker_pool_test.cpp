@@ -5,7 +5,6 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/input/compressed/compressing.h"
 #include "tests/trainer/remote/pool_testing.h"
 
 namespace millrace::testing_support {
@@ -124,22 +123,6 @@ TEST_F(WorkerPoolTest, AWorkerWithOtherDataMayComeLater) {
   EXPECT_EQ(other->server().counts().rows, 0u);
 }
 
-TEST_F(WorkerPoolTest, OneOfTwoGraphsMayEnd) {
-  const Lines expected = lines(graph(nullptr));
-  RunningWorker worker(folder_.path());
-  const auto pool = workers({worker.endpoint()}, WorkerFallback::wait);
-  const Lines got = lines(graph(pool), [&](int batch) {
-    if (batch % 40 == 5) {
-      EXPECT_EQ(lines(graph(pool)), expected);
-    } else if (batch % 40 == 7) {
-      Pipeline given_up(graph(pool), {.executor = &executor_});
-      RowBlock slot = given_up.make_slot();
-      given_up.next(slot);
-    }
-  });
-  EXPECT_EQ(got, expected);
-}
-
 TEST_F(WorkerPoolTest, ErrorsAreThoseOfALocalRun) {
   RunningWorker worker(folder_.path());
   std::ofstream(folder_.path("b.csv"), std::ios::app) << "7,x,1\n8,y,1\n";
@@ -202,37 +185,6 @@ TEST_F(WorkerPoolTest, AWorkerIsNotUsedAgainIfItsFilesWereWrittenTo) {
   EXPECT_THAT(news_, Contains(HasSubstr("is not used: its files were written to since it was first used")));
 }
 
-#ifdef MILLRACE_TESTS_COMPRESSED
-// Rows of a gzip file are decoded here, from what workers read.
-TEST_F(WorkerPoolTest, APipelineEndsWhileItsTasksWaitForFiles) {
-  std::string text;
-  for (int i = 0; i < 200000; ++i) text += cat(i, ',', i * 7, ",1\n");
-  folder_.write("c.csv.gz", gzip_of(text));
-  RunningWorker worker(folder_.path());
-  const auto pool = workers({worker.endpoint()}, WorkerFallback::wait);
-  const std::string list =
-      "- filename_queue: {files: c.csv.gz}\n- csv_reader: {chunk_bytes: 4096}\n"
-      "- decode_csv: {fields: {x: {columns: 0}}}\n- batch: {batch_size: 100}\n";
-  Pipeline training(graph(pool, list), {.executor = &executor_});
-  RowBlock slot = training.make_slot();
-  EXPECT_EQ(training.next(slot), 100);
-  {
-    Pipeline validation(graph(pool, list), {.executor = &executor_});
-    EXPECT_EQ(validation.next(slot), 100);
-  }
-  for (int batch = 0; batch < 500; ++batch) EXPECT_EQ(training.next(slot), 100) << "the other one has ended";
-  worker.stop();
-  std::thread cancels([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    training.cancel();
-  });
-  while (training.next(slot) > 0) {
-  }
-  cancels.join();
-  EXPECT_TRUE(training.cancelled());
-}
-#endif
-
 TEST_F(WorkerPoolTest, OthersAreAskedUntilAllHaveFailed) {
   WorkerOptions options;
   options.connect = {"tcp://127.0.0.1:1", "tcp://127.0.0.1:2"};
@@ -247,22 +199,6 @@ TEST_F(WorkerPoolTest, OthersAreAskedUntilAllHaveFailed) {
   options.fallback = WorkerFallback::local;
   const WorkerPool pool(options);
   EXPECT_FALSE(WorkerPool::Failures(pool).may_ask_others(0)) << "the file is here";
-}
-
-TEST_F(WorkerPoolTest, ARunThatIsCancelledDoesNotWaitForWorkers) {
-  RunningWorker worker(folder_.path());
-  Pipeline pipeline(graph(workers({worker.endpoint()}, WorkerFallback::wait)), {.executor = &executor_});
-  RowBlock slot = pipeline.make_slot();
-  pipeline.next(slot);
-  worker.stop();
-  std::thread cancels([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    pipeline.cancel();
-  });
-  while (pipeline.next(slot) > 0) {
-  }
-  cancels.join();
-  EXPECT_TRUE(pipeline.cancelled());
 }
 
 }  // namespace
