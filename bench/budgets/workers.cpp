@@ -1,6 +1,6 @@
-// Rows that a worker decodes, against ZeroMQ alone: a loop that sends as many bytes in messages of the same size. In
-// both cases the sender and the receiver are threads of this process and talk over loopback: as it is, where both sides
-// share the processors, and slowed down to a link of 1 Gbit/s in a network of its own, which only root can make.
+// How fast a worker sends rows. Base is a loop that sends as many bytes by ZeroMQ, in messages of the same size. Both
+// sides are threads of this process and talk over loopback: once as fast as it is, and once slowed down to 1 Gbit/s, in
+// a network namespace that only root can make.
 #include <sched.h>
 
 #include <array>
@@ -149,7 +149,7 @@ Ratio workers_over_bare(const Setting& setting, const Keys& keys) {
   return out;
 }
 
-// Measures on a thread whose sockets, and those of the threads that it starts, are in a network with a slow loopback.
+// Measures on a thread in a network namespace with a slow loopback. The threads that it starts are there, too.
 Ratio over_a_link(const Setting& setting, const Keys& keys) {
   constexpr char kSlowDown[] =
       "ip link set lo mtu 9000 up && tc qdisc add dev lo root tbf rate 1gbit burst 512k latency 100ms";

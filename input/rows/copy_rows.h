@@ -9,8 +9,7 @@
 
 namespace millrace {
 
-// Copies `count` rows of `source`, from row `from` on, over those of `to` from row `at` on. REQUIRES: the specs are
-// equal.
+// Copies rows [from, from + count) of `source` to rows [at, at + count) of `to`. REQUIRES: the specs are equal.
 inline void copy_rows(const RowBlock& source, int64_t from, int64_t count, RowBlock& to, int64_t at) {
   if (count <= 0) return;
   for (size_t field = 0; field < source.spec().fields.size(); ++field) {

@@ -21,8 +21,8 @@ struct GraphImpl;
 class UnitDecoder {
  public:
   virtual ~UnitDecoder() = default;
-  // Its threads call apply(), which waits there for an answer. So it has a thread for each unit that all workers have at
-  // once.
+  // Its threads call apply(), which waits there for an answer. So it has a thread for each unit that all workers have
+  // at once.
   virtual Executor& executor() = 0;
   // The same as TransformChain::apply(). Any number of threads may call it at the same time. Once `abandoned` is set
   // and wake() was called, it returns soon, and nobody uses what it returns.

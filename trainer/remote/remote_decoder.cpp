@@ -104,7 +104,7 @@ std::exception_ptr RemoteDecoder::ask_for(const UnitNumbers& unit, Chunk& chunk,
   return nullptr;
 }
 
-// The error that the worker met, null if none. Throws DataError for what is no answer to the question.
+// Returns the worker's error, or null. Throws DataError if the parts do not answer the question.
 std::exception_ptr RemoteDecoder::take(const ZmqParts& parts, Chunk& chunk, TaskMemory& memory) const {
   const State head = read_message(parts);
   if (head.text("is") != message::kChunk) throw DataError("the answer is none");

@@ -113,7 +113,7 @@ class RootedFile final : public File {
   }
   uint64_t size_at_open() const override { return file_->size_at_open(); }
   bool may_stay_open() const override { return file_->may_stay_open(); }
-  // Looks after it has read: then the bytes are those of the file that was first looked at.
+  // Checks after the read, so the bytes come from the file that was there at the first look.
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
     const size_t got = as_seen(path_, [&] { return file_->read(offset, to, bytes); });
     first_looks_->check(real_, path_);

@@ -2,9 +2,9 @@
 // relative path begins in the folder, an absolute one must lead into it. Only plain files are opened, and nothing is
 // written.
 //
-// What leads out of the folder, also by a symbolic link, is not there: it has no type, matches nothing, and the error
-// of open() is that of a file that does not exist. A path that goes out of the folder by ".." and comes back is not
-// there either, so that nobody can try which folders are outside. A link may lead out and back.
+// A path that leads out of the folder, also by a symbolic link, counts as absent: it has no type, matches nothing, and
+// open() fails as it does if there is no such file. So does a path that goes out by ".." and comes back, because
+// whoever tries such paths would learn which folders are outside. A link may lead out and back.
 //
 // What a relative path or pattern gives is the same as from FileSystem::local() if the folder is the current one.
 //

@@ -161,7 +161,7 @@ TEST_F(RootedFilesTest, SaysWhyAFileInsideCannotBeOpened) {
   EXPECT_EQ(files_->look(deep).type, Type::none);
 }
 
-// A user that nobody is, where this is root, who reads everything.
+// Root may read everything, so the test becomes a user without files.
 TEST_F(RootedFilesTest, SaysThatAFileInsideIsForbidden) {
   fs::permissions(folder_.path(), fs::perms::all);
   fs::permissions(root("b.csv"), fs::perms::none);
