@@ -45,6 +45,7 @@ struct ZmqCalls {
   int (*poll)(PollItem*, int, long) = library_.named("zmq_poll");
 
   int (*empty)(void*) = library_.named("zmq_msg_init");
+  int (*allocate)(void*, size_t) = library_.named("zmq_msg_init_size");
   int (*wrap)(void*, void*, size_t, void (*)(void*, void*), void*) = library_.named("zmq_msg_init_data");
   int (*send)(void*, void*, int) = library_.named("zmq_msg_send");
   int (*receive)(void*, void*, int) = library_.named("zmq_msg_recv");

@@ -59,6 +59,8 @@ constexpr int kAllTold = kAccepted | kDisconnected | kFailed | kSucceeded | kFai
 constexpr size_t kKeyText = 40;
 // Encryption makes a frame longer by so many bytes.
 constexpr size_t kEncryptedMore = 33;
+// Texts that a zmq_msg_t has a place for in itself.
+constexpr size_t kSmallText = 32;
 constexpr int kMostWaitingOfPeer = 1000, kMostWaitingForPeer = 200;
 
 constexpr char kNoCurveHint[] = "use a libzmq that was built with libsodium";
@@ -172,6 +174,11 @@ std::string ZmqContext::public_key(const std::string& secret) {
 ZmqPart::ZmqPart() { zmq().empty(message_); }
 
 ZmqPart::ZmqPart(std::string bytes) {
+  if (bytes.size() <= kSmallText) {
+    if (zmq().allocate(message_, bytes.size()) != 0) throw std::bad_alloc();
+    std::memcpy(zmq().data(message_), bytes.data(), bytes.size());
+    return;
+  }
   auto text = std::make_unique<std::string>(std::move(bytes));
   if (zmq().wrap(message_, text->data(), text->size(), free_text, text.get()) != 0) throw std::bad_alloc();
   (void)text.release();

@@ -58,7 +58,7 @@ class ZmqContext {
 class ZmqPart {
  public:
   ZmqPart();
-  // Takes the text without a copy of its bytes.
+  // Takes a text without a copy of its bytes, unless it is very short.
   explicit ZmqPart(std::string bytes);
   ZmqPart(ZmqPart&& other) noexcept;
   ZmqPart& operator=(ZmqPart&& other) noexcept;
