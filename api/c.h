@@ -14,8 +14,8 @@
  * printed. If a callback is C++ and throws, the call that called it ends with MILLRACE_ERROR_INTERNAL, or with the
  * status of a millrace::Error.
  *
- * One thread uses a trainer or a catalog; millrace_trainer_stop(), millrace_trainer_checkpoint() and all functions of a
- * network may be called from any thread.
+ * One thread uses a trainer, an input or a catalog; millrace_trainer_stop(), millrace_trainer_checkpoint(),
+ * millrace_input_stop(), millrace_batch_free() and all functions of a network may be called from any thread.
  *
  * This interface is stable: a program that was built with it works with every later library of the same soname. */
 #ifndef MILLRACE_C_H
@@ -115,6 +115,26 @@ MILLRACE_C_EXPORT millrace_status millrace_catalog_add_callback(millrace_catalog
                                                                 int64_t room, millrace_fill fill, void* user,
                                                                 millrace_error** error);
 
+/* The rows that a metric judges, each in the order in which it was read. */
+typedef struct millrace_judged {
+  int64_t rows;
+  int64_t outputs;         /* numbers of a row in `predictions`, which are what the loss reads */
+  int64_t labels_of_a_row; /* numbers of a row in `labels` */
+  const double* predictions;
+  const double* labels;
+  const double* weights; /* one for each row; NULL: all rows count alike */
+} millrace_judged;
+
+/* Returns the metric over these rows. */
+typedef double (*millrace_metric)(void* user, const millrace_judged* judged);
+
+/* Adds a metric of the kind `kind`, which this program computes. It is called once for each report, by the thread of
+ * millrace_trainer_run(), with all rows that the report is about; until then they are held in memory. It needs device:
+ * cpu. `metric` and `user` must be valid until every trainer and network with this catalog is freed. */
+MILLRACE_C_EXPORT millrace_status millrace_catalog_add_metric(millrace_catalog* catalog, const char* kind,
+                                                              int less_is_better, millrace_metric metric, void* user,
+                                                              millrace_error** error);
+
 /* ---- Trainers. */
 
 typedef struct millrace_trainer millrace_trainer;
@@ -132,7 +152,13 @@ MILLRACE_C_EXPORT millrace_status millrace_trainer_from_string(const char* text,
                                                                millrace_trainer** trainer, millrace_error** error);
 MILLRACE_C_EXPORT void millrace_trainer_free(millrace_trainer* trainer);
 
-/* The report of every train.log_every steps. */
+/* The value of a metric. */
+typedef struct millrace_score {
+  const char* name;
+  double value;
+} millrace_score;
+
+/* The report of every train.log_every steps. Later libraries may add members to the reports. */
 typedef struct millrace_step {
   int64_t step;   /* counted from 1 */
   uint64_t epoch; /* counted from 1 */
@@ -141,6 +167,10 @@ typedef struct millrace_step {
   double rows_per_s;
   double input_wait; /* share of the time in which the step waited for input */
   double seconds;    /* since the start */
+  /* The share of the training that is done, from 0 to 1; NaN if it is not known. */
+  double done;
+  const millrace_score* scores; /* the metrics */
+  size_t score_count;
 } millrace_step;
 
 /* The report of every validation. */
@@ -149,6 +179,8 @@ typedef struct millrace_validation {
   uint64_t rows;
   double loss; /* over all rows */
   int best;    /* 1: better than every validation before */
+  const millrace_score* scores; /* the metrics, over all rows */
+  size_t score_count;
 } millrace_validation;
 
 /* The report of a training that went on from a checkpoint. */
@@ -177,6 +209,7 @@ typedef struct millrace_callbacks {
   void (*on_validation)(void* user, const millrace_validation* validation);
   void (*on_resume)(void* user, const millrace_resume* resume);             /* once, before the first step */
   void (*on_checkpoint)(void* user, const millrace_checkpoint* checkpoint); /* soon after it is on the disk */
+  void (*on_progress)(void* user, const millrace_step* step);               /* at most about ten times a second */
 } millrace_callbacks;
 
 typedef struct millrace_result {
@@ -230,6 +263,9 @@ MILLRACE_C_EXPORT int64_t millrace_trainer_steps(const millrace_trainer* trainer
 /* The metric `name` of the finished run. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const char* name,
                                                           double* value, millrace_error** error);
+/* The metric number `index` of the finished run, counted from 0: sets `score` and returns 1, or returns 0 if there are
+ * no more. The name lives until the trainer is freed. */
+MILLRACE_C_EXPORT int millrace_trainer_score(const millrace_trainer* trainer, size_t index, millrace_score* score);
 /* Writes the model, with the optimizer's state if the configuration has save: {file: .., optimizer: true}. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_save(millrace_trainer* trainer, const char* path,
                                                         millrace_error** error);
@@ -255,6 +291,9 @@ MILLRACE_C_EXPORT size_t millrace_network_field_count(const millrace_network* ne
 /* Field `index`; its name lives as long as the network. If a row has any number of values in it (a ragged field), its
  * width is 0, and only C++ can predict such rows. REQUIRES: index < millrace_network_field_count(). */
 MILLRACE_C_EXPORT millrace_field millrace_network_field(const millrace_network* network, size_t index);
+/* The name of the column, in the data of the training, that value number `value` of field `index` was read from; "" if
+ * the configuration does not name it. It lives as long as the network. */
+MILLRACE_C_EXPORT const char* millrace_network_column(const millrace_network* network, size_t index, int64_t value);
 /* How many numbers come out for a row. */
 MILLRACE_C_EXPORT int64_t millrace_network_outputs(const millrace_network* network);
 
@@ -279,6 +318,81 @@ MILLRACE_C_EXPORT int64_t millrace_network_choices(const millrace_network* netwo
 MILLRACE_C_EXPORT millrace_status millrace_network_answer(const millrace_network* network, const float* outputs,
                                                           int64_t rows, int64_t* classes, double* values,
                                                           millrace_error** error);
+
+/* ---- Inputs: the batches of a configuration, as a training sees them, for other programs. */
+
+typedef struct millrace_input millrace_input;
+typedef struct millrace_batch millrace_batch;
+
+/* Opens the input of a configuration, which needs no model. Nothing is read yet but the beginnings of files. The
+ * configuration's key `threads` says how many threads decode, including the one that calls millrace_input_next(). */
+MILLRACE_C_EXPORT millrace_status millrace_input_from_file(const char* path, const char* const* settings, size_t count,
+                                                           const millrace_catalog* catalog, millrace_input** input,
+                                                           millrace_error** error);
+/* The same for a YAML text; `name` stands for its file in messages. */
+MILLRACE_C_EXPORT millrace_status millrace_input_from_string(const char* text, const char* name,
+                                                             const char* const* settings, size_t count,
+                                                             const millrace_catalog* catalog, millrace_input** input,
+                                                             millrace_error** error);
+/* Batches may be used and freed later. */
+MILLRACE_C_EXPORT void millrace_input_free(millrace_input* input);
+
+/* Calls `log` with warnings, bad rows that are left out and the lines of the op `print`: the warnings now, the others
+ * inside millrace_input_next(). */
+MILLRACE_C_EXPORT millrace_status millrace_input_on_log(millrace_input* input,
+                                                        void (*log)(void* user, const char* text), void* user,
+                                                        millrace_error** error);
+/* How many fields a row has. */
+MILLRACE_C_EXPORT size_t millrace_input_field_count(const millrace_input* input);
+/* Field `index`; its name lives as long as the input. The width is 0 if a row has any number of values in it (a ragged
+ * field). REQUIRES: index < millrace_input_field_count(). */
+MILLRACE_C_EXPORT millrace_field millrace_input_field(const millrace_input* input, size_t index);
+/* How many dimensions the values of a row have in field `index`: (1, 28, 28) has three. Writes the first `room` of
+ * them to `dimensions`. */
+MILLRACE_C_EXPORT size_t millrace_input_shape(const millrace_input* input, size_t index, int64_t* dimensions,
+                                              size_t room);
+/* The most rows of a batch. */
+MILLRACE_C_EXPORT int64_t millrace_input_batch_size(const millrace_input* input);
+
+/* Makes the next batch. *batch receives NULL at the end of the data, and after millrace_input_stop(). An error of the
+ * data is returned by every further call, too. */
+MILLRACE_C_EXPORT millrace_status millrace_input_next(millrace_input* input, millrace_batch** batch,
+                                                      millrace_error** error);
+/* Makes millrace_input_next() return soon, even a call that is waiting now. It may be called from any thread, but not
+ * from a signal handler. */
+MILLRACE_C_EXPORT void millrace_input_stop(millrace_input* input);
+/* The state of the input after the newest batch, as bytes that live until the next call for this input. */
+MILLRACE_C_EXPORT millrace_status millrace_input_save(millrace_input* input, const void** bytes, size_t* size,
+                                                      millrace_error** error);
+/* Makes the input go on after a saved state, with any number of threads. Call it before the first
+ * millrace_input_next(). Fails with MILLRACE_ERROR_DATA if files or configuration differ from those of the state. */
+MILLRACE_C_EXPORT millrace_status millrace_input_restore(millrace_input* input, const void* bytes, size_t size,
+                                                         millrace_error** error);
+
+/* The memory of a batch belongs to the program until it frees the batch. Any thread may use and free it. */
+MILLRACE_C_EXPORT void millrace_batch_free(millrace_batch* batch);
+MILLRACE_C_EXPORT int64_t millrace_batch_rows(const millrace_batch* batch);
+/* The pass over the data that the newest row comes from, counted from 1. */
+MILLRACE_C_EXPORT uint64_t millrace_batch_epoch(const millrace_batch* batch);
+
+/* The values of a field in a batch. */
+typedef struct millrace_values {
+  size_t size; /* sizeof(millrace_values), set by the caller; no more bytes are written */
+  /* The first value; of texts the first byte of the first text, and the bytes of all texts follow one another. */
+  void* values;
+  /* Bytes from a row to the next; 0 for texts and ragged fields, whose rows follow one another. */
+  int64_t row_bytes;
+  const int64_t* row_ends;  /* ragged fields: for each row, how many values there are up to its end; else NULL */
+  const int64_t* text_ends; /* texts: for each text, how many bytes there are up to its end; else NULL */
+} millrace_values;
+
+/* *values receives field `index`. It lives until the batch is freed. */
+MILLRACE_C_EXPORT millrace_status millrace_batch_values(millrace_batch* batch, size_t index, millrace_values* values,
+                                                        millrace_error** error);
+/* Where a row of a batch comes from, as messages say it: "a.csv:17". `input` is the one that made the batch. The text
+ * lives until the next call for this batch. */
+MILLRACE_C_EXPORT millrace_status millrace_batch_place(millrace_batch* batch, const millrace_input* input, int64_t row,
+                                                       const char** place, millrace_error** error);
 
 #ifdef __cplusplus
 }

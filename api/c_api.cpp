@@ -6,7 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/api/c/columns.h"
 #include "millrace/api/c/errors.h"
+#include "millrace/api/c/handles.h"
+#include "millrace/api/c/metric.h"
+#include "millrace/api/c/reports.h"
 #include "millrace/api/c/rows.h"
 #include "millrace/c.h"
 #include "millrace/core/text.h"
@@ -20,10 +24,6 @@
 using namespace millrace;
 using namespace millrace::c;
 
-struct millrace_catalog {
-  Catalog catalog = Catalog::builtin();
-};
-
 struct millrace_trainer {
   Trainer trainer;
   MetricValues metrics = {};  // the metrics of the run
@@ -31,69 +31,13 @@ struct millrace_trainer {
 };
 
 struct millrace_network {
-  Network network;
+  explicit millrace_network(Network given)
+      : network(std::move(given)), columns(columns_of(network.resolved(), network.fields())) {}
+  const Network network;
+  const std::vector<std::vector<std::string>> columns;  // by field
 };
 
 namespace {
-
-Catalog catalog_of(const millrace_catalog* catalog) {
-  return catalog != nullptr ? catalog->catalog : Catalog::builtin();
-}
-
-std::vector<std::string> texts(const char* const* settings, size_t count) {
-  if (count > 0) require(settings, "settings");
-  std::vector<std::string> out;
-  for (size_t i = 0; i < count; ++i) {
-    require(settings[i], cat("settings[", i, "]"));
-    out.emplace_back(settings[i]);
-  }
-  return out;
-}
-
-std::vector<const char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<const char*> out;
-  for (const std::string& text : texts) out.push_back(text.c_str());
-  return out;
-}
-
-TrainCallbacks callbacks_of(const millrace_callbacks* given) {
-  TrainCallbacks out;
-  if (given == nullptr) return out;
-  millrace_callbacks callbacks = {};
-  std::memcpy(&callbacks, given, std::min(given->size, sizeof callbacks));
-  void* const user = callbacks.user;
-  if (const auto on_step = callbacks.on_step) {
-    out.on_step = [on_step, user](const StepReport& report) {
-      const millrace_step step = {report.step,       report.epoch,      report.batch_size, report.loss,
-                                  report.rows_per_s, report.input_wait, report.seconds};
-      on_step(user, &step);
-    };
-  }
-  if (const auto on_log = callbacks.on_log) {
-    out.on_log = [on_log, user](std::string_view text) { on_log(user, std::string(text).c_str()); };
-  }
-  if (const auto on_validation = callbacks.on_validation) {
-    out.on_validation = [on_validation, user](const ValidationReport& report) {
-      const millrace_validation validation = {report.step, report.rows, report.loss, report.best ? 1 : 0};
-      on_validation(user, &validation);
-    };
-  }
-  if (const auto on_resume = callbacks.on_resume) {
-    out.on_resume = [on_resume, user](const ResumeReport& report) {
-      const std::vector<const char*> notes = pointers(report.notes), warnings = pointers(report.warnings);
-      const millrace_resume resume = {report.step,  report.file.c_str(), notes.data(),
-                                      notes.size(), warnings.data(),     warnings.size()};
-      on_resume(user, &resume);
-    };
-  }
-  if (const auto on_checkpoint = callbacks.on_checkpoint) {
-    out.on_checkpoint = [on_checkpoint, user](const CheckpointReport& report) {
-      const millrace_checkpoint checkpoint = {report.step, report.file.c_str()};
-      on_checkpoint(user, &checkpoint);
-    };
-  }
-  return out;
-}
 
 void load_network(const char* path, const NetworkOptions& options, const millrace_catalog* catalog,
                   millrace_network** network) {
@@ -103,7 +47,7 @@ void load_network(const char* path, const NetworkOptions& options, const millrac
   if (options.threads < 0 || options.threads > Executor::kMostThreads) {
     throw ArgumentError(cat("threads is ", options.threads));
   }
-  *network = new millrace_network{Network::load(path, options, catalog_of(catalog))};
+  *network = new millrace_network(Network::load(path, options, catalog_of(catalog)));
 }
 
 void write_result(const TrainResult& result, millrace_result& out) {
@@ -180,6 +124,17 @@ millrace_status millrace_catalog_add_callback(millrace_catalog* catalog, const c
   });
 }
 
+millrace_status millrace_catalog_add_metric(millrace_catalog* catalog, const char* kind, int less_is_better,
+                                            millrace_metric metric, void* user, millrace_error** error) {
+  return guarded(error, [&] {
+    require(catalog, "catalog");
+    require(kind, "kind");
+    if (metric == nullptr) throw ArgumentError("metric is NULL");
+    if (!is_name(kind)) throw ArgumentError(cat("a configuration could not name the metric ", quote(kind)));
+    catalog->catalog.layers.metrics.add(kind, metric_entry({kind, less_is_better != 0, metric, user}));
+  });
+}
+
 millrace_status millrace_trainer_from_file(const char* path, const char* const* settings, size_t count,
                                            const millrace_catalog* catalog, millrace_trainer** trainer,
                                            millrace_error** error) {
@@ -187,7 +142,7 @@ millrace_status millrace_trainer_from_file(const char* path, const char* const* 
     require(trainer, "trainer");
     *trainer = nullptr;
     require(path, "path");
-    *trainer = new millrace_trainer{Trainer::from_file(path, texts(settings, count), catalog_of(catalog))};
+    *trainer = new millrace_trainer{Trainer::from_file(path, texts_of(settings, count), catalog_of(catalog))};
   });
 }
 
@@ -199,7 +154,7 @@ millrace_status millrace_trainer_from_string(const char* text, const char* name,
     *trainer = nullptr;
     require(text, "text");
     require(name, "name");
-    *trainer = new millrace_trainer{Trainer::from_string(text, name, texts(settings, count), catalog_of(catalog))};
+    *trainer = new millrace_trainer{Trainer::from_string(text, name, texts_of(settings, count), catalog_of(catalog))};
   });
 }
 
@@ -270,6 +225,13 @@ millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const c
   });
 }
 
+int millrace_trainer_score(const millrace_trainer* trainer, size_t index, millrace_score* score) {
+  if (trainer == nullptr || score == nullptr || index >= trainer->metrics.size()) return 0;
+  const auto& [name, value] = trainer->metrics[index];
+  *score = {name.c_str(), value};
+  return 1;
+}
+
 millrace_status millrace_trainer_save(millrace_trainer* trainer, const char* path, millrace_error** error) {
   return guarded(error, [&] {
     require(trainer, "trainer");
@@ -284,7 +246,7 @@ millrace_status millrace_trainer_network(millrace_trainer* trainer, millrace_net
     require(network, "network");
     *network = nullptr;
     require(trainer, "trainer");
-    *network = new millrace_network{trainer->trainer.network()};
+    *network = new millrace_network(trainer->trainer.network());
   });
 }
 
@@ -306,8 +268,13 @@ size_t millrace_network_field_count(const millrace_network* network) {
 
 millrace_field millrace_network_field(const millrace_network* network, size_t index) {
   if (index >= millrace_network_field_count(network)) return {"", MILLRACE_FLOAT32, 0};
-  const FieldSpec& field = network->network.fields().fields[index];
-  return {field.name.c_str(), type_of(field), field.ragged() ? 0 : field.shape.elements()};
+  return field_to_c(network->network.fields().fields[index]);
+}
+
+const char* millrace_network_column(const millrace_network* network, size_t index, int64_t value) {
+  if (index >= millrace_network_field_count(network)) return "";
+  const std::vector<std::string>& columns = network->columns[index];
+  return value >= 0 && value < std::ssize(columns) ? columns[static_cast<size_t>(value)].c_str() : "";
 }
 
 int64_t millrace_network_outputs(const millrace_network* network) {

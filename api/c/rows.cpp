@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -30,6 +31,14 @@ FieldSpec field_of(const millrace_field& field) {
   throw ArgumentError(cat("there is no type ", field.type));
 }
 
+millrace_type type_of(const FieldSpec& field) {
+  if (field.text) return MILLRACE_TEXT;
+  for (const auto& [type, dtype] : kTypes) {
+    if (dtype == field.dtype) return type;
+  }
+  return MILLRACE_FLOAT32;
+}
+
 // Bytes of a row in the program's array.
 size_t row_bytes(const FieldSpec& field) {
   const size_t value = field.text ? sizeof(const char*) : size_of(field.dtype);
@@ -49,12 +58,8 @@ void copy_texts(const char* const* texts, const FieldSpec& field, Varying& out) 
 
 }  // namespace
 
-millrace_type type_of(const FieldSpec& field) {
-  if (field.text) return MILLRACE_TEXT;
-  for (const auto& [type, dtype] : kTypes) {
-    if (dtype == field.dtype) return type;
-  }
-  return MILLRACE_FLOAT32;
+millrace_field field_to_c(const FieldSpec& field) {
+  return {field.name.c_str(), type_of(field), field.ragged() ? 0 : field.shape.elements()};
 }
 
 RowSpec rows_of(const millrace_field* fields, size_t count) {
@@ -87,6 +92,29 @@ void copy_in(const void* const* values, int64_t begin, int64_t count, RowBlock& 
       }
     }
   }
+}
+
+JoinedValues join_values(const RowBlock& block, size_t index) {
+  const FieldSpec& field = block.spec().fields[index];
+  JoinedValues out;
+  int64_t values = 0;
+  for (int64_t row = 0; row < block.size(); ++row) {
+    const Varying& varying = block.varying(index, row);
+    if (field.text) {
+      for (size_t i = 0; i < varying.texts(); ++i) {
+        const auto text = std::as_bytes(std::span(varying.text(i)));
+        out.bytes.insert(out.bytes.end(), text.begin(), text.end());
+        out.text_ends.push_back(std::ssize(out.bytes));
+      }
+      values += static_cast<int64_t>(varying.texts());
+    } else {
+      const auto numbers = varying.numbers<std::byte>();
+      out.bytes.insert(out.bytes.end(), numbers.begin(), numbers.end());
+      values = std::ssize(out.bytes) / static_cast<int64_t>(size_of(field.dtype));
+    }
+    if (field.ragged()) out.row_ends.push_back(values);
+  }
+  return out;
 }
 
 void Filler::operator()(RowBlock& block, uint32_t pass) {

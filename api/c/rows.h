@@ -13,7 +13,8 @@
 
 namespace millrace::c {
 
-millrace_type type_of(const FieldSpec& field);
+// Its name lives as long as `field`.
+millrace_field field_to_c(const FieldSpec& field);
 
 // Throws ArgumentError for fields that make no sense.
 RowSpec rows_of(const millrace_field* fields, size_t count);
@@ -24,6 +25,15 @@ void require_each(const void* const* values, size_t count);
 // Copies the arrays' rows from `begin` on to the first `count` rows of `block`. Throws ArgumentError for texts of 4
 // GiB.
 void copy_in(const void* const* values, int64_t begin, int64_t count, RowBlock& block);
+
+// The values of a field of texts, or of a ragged one, one after another.
+struct JoinedValues {
+  std::vector<std::byte> bytes;
+  std::vector<int64_t> row_ends, text_ends;
+};
+
+// REQUIRES: the field varies.
+JoinedValues join_values(const RowBlock& block, size_t field);
 
 // Asks the program's function for rows: it writes them to arrays without gaps, which are then copied.
 class Filler {

@@ -18,7 +18,9 @@ TEST(CRows, TypesGoBothWays) {
   for (const auto type :
        {MILLRACE_FLOAT32, MILLRACE_FLOAT64, MILLRACE_INT32, MILLRACE_INT64, MILLRACE_UINT8, MILLRACE_TEXT}) {
     const millrace_field field = {"x", type, 1};
-    EXPECT_EQ(type_of(rows_of(&field, 1).fields[0]), type);
+    const FieldSpec made = rows_of(&field, 1).fields[0];
+    EXPECT_EQ(field_to_c(made).type, type);
+    EXPECT_EQ(field_to_c(made).width, 1);
   }
 }
 
