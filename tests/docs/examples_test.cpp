@@ -21,9 +21,9 @@ using testing::Page;
 using testing::read_page;
 using testing::Section;
 
-const std::vector<std::string> kPages = {"architecture.md", "checkpoints.md", "config.md",    "design.md",
-                                         "embedding.md",    "extending.md",   "formats.md",   "init.md",
-                                         "input_graph.md",  "json.md",        "migrating.md", "remote.md"};
+const std::vector<std::string> kPages = {
+    "architecture.md", "checkpoints.md", "config.md", "design.md",    "embedding.md", "extending.md", "formats.md",
+    "init.md",         "input_graph.md", "json.md",   "migrating.md", "python.md",    "remote.md"};
 
 Page page(const std::string& name) { return read_page(test::source_dir() + "/docs/" + name); }
 

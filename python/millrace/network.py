@@ -1,0 +1,248 @@
+"""Network: a trained model that predicts rows."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _library
+from ._catalog import Catalog, Metric, MetricFunction
+from .errors import InternalError
+from ._columns import Field, address, field_of, pointers_to, values_of
+
+if TYPE_CHECKING:
+    from .trainer import Result
+
+_predict = _library.function("network_predict")
+_answer = _library.function("network_answer")
+
+
+class _OneRow:
+    """Memory for the calls of one thread with one row. To copy a row costs less than to find out where it lies."""
+
+    def __init__(self, pointer: int, dtype: np.dtype[Any], width: int, outputs: int, choices: int) -> None:
+        self.row = np.empty((1, width), dtype)
+        self.outputs = np.empty((1, outputs), np.float32)
+        self.classes = np.empty((1, choices), np.int64)
+        self.values = np.empty((1, outputs))
+        self._rows = pointers_to([self.row])
+        to = address(self.outputs)
+        classes = address(self.classes) if choices > 0 else None
+        self.predict = (pointer, ctypes.addressof(self._rows), 1, to, None)
+        self.answer = (pointer, to, 1, classes, address(self.values), None)
+
+
+class Network:
+    """A trained model, from a model file or a checkpoint.
+
+    Rows are given as the training read them, before `vocabulary`, `normalize` and the like, and without the label:
+
+    * an array or a tensor, if the model reads one field of numbers: (rows, values), (rows, 1, 28, 28), or one row;
+    * a data frame, or a dict of columns, by the names of the columns or of the fields;
+    * a list of dicts, one for each row.
+
+    None and NaN are missing values: they become what the configuration says of them (``default``). Dates and times are
+    ``datetime64`` or seconds since 1970. Rows that are contiguous and have the type of the field (``fields``) are read
+    where they lie; others are copied.
+
+    Any thread may call a network, also while others do, and other Python threads go on meanwhile. It can be pickled:
+    the pickle holds the bytes of the model file. A network with `threads` 1 may also be used in a process that is
+    forked later.
+
+    Args:
+        path: the file.
+        threads: how many threads work on one call, the calling one included; 0: all.
+        best: of a checkpoint, the model of the best validation, instead of the last one.
+        metrics: the metrics of the program that the configuration names, as for `Trainer`.
+        plugins: plug-ins with kinds that the configuration names.
+    """
+
+    result: Result | None = None
+    """What the training reported, if `train()` made this network."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        threads: int = 1,
+        best: bool = False,
+        metrics: Mapping[str, MetricFunction | Metric] | None = None,
+        plugins: Sequence[str | os.PathLike[str]] = (),
+    ) -> None:
+        self._load(os.fspath(path), threads, best, Catalog.of(metrics=metrics, plugins=plugins))
+        self._bytes: bytes | None = None
+        found = os.stat(path)
+        self._file: tuple[str, int, int, int] | None = (os.path.abspath(path), found.st_ino, found.st_mtime_ns, found.st_size)
+
+    @classmethod
+    def from_bytes(cls, model: bytes, *, threads: int = 1, best: bool = False, _catalog: Catalog | None = None) -> Network:
+        """A network from the contents of a model file."""
+        self = cls.__new__(cls)
+        with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+            file.write(model)
+            file.flush()
+            self._load(file.name, threads, best, _catalog)
+        self._bytes, self._file = model, None
+        return self
+
+    def _load(self, path: str, threads: int, best: bool, catalog: Catalog | None) -> None:
+        self._threads, self._best, self._catalog = threads, best, catalog
+        self._local = threading.local()
+        if threads != 1:
+            _library.uses_threads()
+        pointer = ctypes.c_void_p()
+        function = "network_load_best" if best else "network_load"
+        _library.call(function, os.fsencode(path), threads, catalog.pointer if catalog else None, ctypes.byref(pointer))
+        self._handle = _library.Handle(pointer, "network_free")
+        self._pointer = pointer.value
+        self._outputs = int(_library.function("network_outputs")(pointer))
+        self._choices = int(_library.function("network_choices")(pointer))
+        self.fields = self._read_fields(pointer)
+        """The fields of a row, in order."""
+        classes = _library.function("network_class")
+        count = _library.function("network_class_count")(pointer)
+        texts = [classes(pointer, number).decode() for number in range(count)]
+        # The text of class -1, which stands for a NaN, is empty.
+        self._texts = np.array([*texts, ""]) if texts else None
+        only = self.fields[0] if len(self.fields) == 1 else None
+        self._plain = (only.dtype, only.width) if only and only.dtype is not None and only.width > 0 else (None, 0)
+        self._shapes_of_one = ((1, self._plain[1]), (self._plain[1],))
+
+    @staticmethod
+    def _read_fields(pointer: ctypes.c_void_p) -> tuple[Field, ...]:
+        out = []
+        for index in range(_library.function("network_field_count")(pointer)):
+            found = _library.function("network_field")(pointer, index)
+            column = _library.function("network_column")
+            columns = [column(pointer, index, value).decode() for value in range(max(found.width, 1))]
+            out.append(field_of(found, columns if all(columns) else ()))
+        return tuple(out)
+
+    @property
+    def classes(self) -> np.ndarray[Any, Any] | None:
+        """The texts of the classes, in the order of the probabilities; None if the label is numbers."""
+        return None if self._texts is None else self._texts[:-1]
+
+    def outputs(self, rows: Any, *, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
+        """What the model gives, as the loss reads it: (rows, outputs) of float32. Of a classifier these are logits.
+
+        Args:
+            rows: see `Network`.
+            out: a contiguous float32 array of that shape, which then receives the outputs.
+        """
+        one = self._one_row(rows) if out is None else None
+        if one is not None:
+            return one.outputs.copy()
+        dtype, width = self._plain
+        plain = type(rows) is np.ndarray and rows.dtype == dtype and rows.shape[1:] == (width,)
+        count, keep = (len(rows), [rows]) if plain and rows.flags.c_contiguous else values_of(rows, self.fields)
+        values = pointers_to(keep)
+        if out is None:
+            out = np.empty((count, self._outputs), np.float32)
+        elif out.dtype != np.float32 or out.shape != (count, self._outputs) or not out.flags.carray:
+            raise ValueError(f"out must be a contiguous float32 array of the shape ({count}, {self._outputs})")
+        if self._threads != 1:
+            _library.check_fork()
+        if _predict(self._pointer, values, count, address(out), None) != 0:
+            _library.call("network_predict", self._pointer, values, count, address(out))  # the same, with its error
+        return out
+
+    def _one_row(self, rows: Any) -> _OneRow | None:
+        """Predicts if `rows` is an array of one row that needs no conversion."""
+        if type(rows) is not np.ndarray or rows.shape not in self._shapes_of_one or rows.dtype != self._plain[0]:
+            return None
+        one: _OneRow
+        try:
+            one = self._local.one
+        except AttributeError:
+            dtype, width = self._plain
+            assert dtype is not None and self._pointer is not None
+            one = self._local.one = _OneRow(self._pointer, dtype, width, self._outputs, self._choices)
+        if self._threads != 1:
+            _library.check_fork()
+        one.row[...] = rows
+        if _predict(*one.predict) != 0:
+            _library.call("network_predict", *one.predict[:-1])  # the same, with its error
+        return one
+
+    def predict(self, rows: Any) -> np.ndarray[Any, Any]:
+        """The answers, as ``trainer predict`` gives them: of a classifier the class of each row, as its text if it has
+        one, else as its number (-1 if a NaN leaves it open), else amounts, as the label was before ops of the input list
+        changed it. There is an array of (rows,), or (rows, labels) if the model predicts several labels.
+        """
+        classes, values = self._answers(rows)
+        if self._choices == 0:
+            return values[:, 0] if self._outputs == 1 else values
+        if self._choices > 1:
+            return classes
+        return classes[:, 0] if self._texts is None else self._texts[classes[:, 0]]
+
+    def predict_proba(self, rows: Any) -> np.ndarray[Any, Any]:
+        """The probability of each class: (rows, classes). If the model says yes or no for several labels, the
+        probability of yes for each of them: (rows, labels). Raises TypeError if the label is an amount."""
+        if self._choices == 0:
+            raise TypeError("the model predicts amounts, which have no probabilities; predict() gives them")
+        values = self._answers(rows)[1]
+        if self._outputs == 1:
+            return np.concatenate([1 - values, values], axis=1)
+        return values
+
+    def _answers(self, rows: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        one = self._one_row(rows)
+        if one is not None:
+            _answer(*one.answer)
+            return one.classes.copy(), one.values.copy()
+        outputs = self.outputs(rows)
+        count = len(outputs)
+        classes = np.empty((count, self._choices), np.int64)
+        values = np.empty((count, self._outputs))
+        status = _answer(self._pointer, address(outputs), count, address(classes), address(values), None)
+        if status != 0:
+            raise InternalError("the outputs have no answer")
+        return classes, values
+
+    def to_bytes(self) -> bytes:
+        """The contents of the model file. Raises RuntimeError if the file was changed after it was loaded."""
+        if self._bytes is not None:
+            return self._bytes
+        assert self._file is not None
+        path, *before = self._file
+        with open(path, "rb") as file:
+            model = file.read()
+            found = os.fstat(file.fileno())
+        if before != [found.st_ino, found.st_mtime_ns, found.st_size]:
+            raise RuntimeError(f"{path} was changed after it was loaded, so the network cannot be pickled; load it again")
+        return model
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model file."""
+        with open(path, "wb") as file:
+            file.write(self.to_bytes())
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._catalog is not None and not self._catalog.pickles:
+            raise TypeError("a network whose configuration names metrics of the program cannot be pickled")
+        plugins = self._catalog.plugins if self._catalog else ()
+        return {"model": self.to_bytes(), "threads": self._threads, "best": self._best, "plugins": plugins,
+                "result": self.result}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        catalog = Catalog.of(plugins=state["plugins"])
+        made = Network.from_bytes(state["model"], threads=state["threads"], best=state["best"], _catalog=catalog)
+        self.__dict__.update(made.__dict__)
+        self.result = state["result"]
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{field.name}: {field.dtype or 'text'} ({field.width})" for field in self.fields)
+        return f"<millrace.Network ({fields}) -> {self._outputs}>"
+
+
+def load(path: str | os.PathLike[str], **options: Any) -> Network:
+    """The same as ``Network(path, ..)``."""
+    return Network(path, **options)

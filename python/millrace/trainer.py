@@ -1,0 +1,406 @@
+"""Training: `train` does all of it in one call, `Trainer` lets a program take part."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import byref, c_int64
+from typing import Any
+
+from . import _library
+from ._catalog import Catalog, Metric, MetricFunction
+from ._config import Config, Overrides, open_config
+from ._progress import Progress
+from .network import Network
+
+logger = logging.getLogger("millrace")
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """The report of a step, every ``train.log_every`` steps."""
+
+    step: int  # counted from 1
+    epoch: int  # counted from 1
+    batch_size: int
+    loss: float
+    metrics: dict[str, float]
+    rows_per_s: float
+    input_wait: float  # the share of the time in which the step waited for input
+    seconds: float  # since the start
+    done: float  # the share of the training, from 0 to 1; NaN if it is not known
+
+
+@dataclasses.dataclass(frozen=True)
+class Validation:
+    """The report of a validation."""
+
+    step: int  # the last step before it
+    rows: int
+    loss: float
+    metrics: dict[str, float]
+    best: bool  # better than every validation before
+
+
+@dataclasses.dataclass(frozen=True)
+class Resume:
+    """A training went on from a checkpoint."""
+
+    step: int
+    file: str
+    notes: list[str]  # allowed differences from the saved training
+    warnings: list[str]  # about newer checkpoints that cannot be used
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint is on the disk."""
+
+    step: int
+    file: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a finished training reports."""
+
+    reason: str  # "end of data", "steps", "no improvement" or "stopped"
+    steps: int
+    rows: int
+    epochs: int
+    seconds: float
+    loss: float  # of the last batch or window; NaN if there was no step
+    metrics: dict[str, float]
+    input_wait: float  # the share of the time in which steps waited for input
+    weights: str  # SHA-256 of the parameters
+    resumed: int | None  # the step that the run went on from
+    checkpoints: int  # checkpoints that were written
+    late_checkpoints: int  # that fell due while another was being written
+    failed_checkpoints: int
+    checkpoint_failure: str  # why the last failed one failed
+
+
+def _scores(report: Any) -> dict[str, float]:
+    return {score.name.decode(): score.value for score in report.scores[: report.score_count]}
+
+
+def _step(report: Any) -> Step:
+    names = ("step", "epoch", "batch_size", "loss", "rows_per_s", "input_wait", "seconds", "done")
+    return Step(metrics=_scores(report), **{name: getattr(report, name) for name in names})
+
+
+def _validation(report: Any) -> Validation:
+    return Validation(report.step, report.rows, report.loss, _scores(report), bool(report.best))
+
+
+def _resume(report: Any) -> Resume:
+    notes = [text.decode() for text in report.notes[: report.note_count]]
+    return Resume(
+        report.step, os.fsdecode(report.file), notes, [text.decode() for text in report.warnings[: report.warning_count]]
+    )
+
+
+def _checkpoint(report: Any) -> Checkpoint:
+    return Checkpoint(report.step, os.fsdecode(report.file))
+
+
+def log(text: str) -> None:
+    """What is done with a line of the library that the program does not ask for."""
+    if not text.startswith("warning: "):
+        logger.warning("%s", text)
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(__package__):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text[len("warning: ") :], stacklevel=level)  # the program's call
+
+
+class _Run:
+    """A run on a thread of its own, so that signals reach the thread that waits for it at any time. Functions of the
+    program are called on the thread that waits.
+
+    An exception may come out of a signal handler of the program between any two operations here. So a question stays
+    where it is until it is answered.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        self._function: Callable[[], Any] | None = None
+        self._answer: Any = None
+        self._asked, self._answered = threading.Semaphore(0), threading.Semaphore(0)
+        self._ended = False
+        self.error: BaseException | None = None
+
+    def ask(self, function: Callable[[], Any]) -> Any:
+        """Calls it on the thread that waits, and returns what it returns. An exception ends the run, and None is returned."""
+        self._answer, self._function = None, function
+        self._asked.release()
+        while self._function is function:
+            self._answered.acquire(timeout=0.2)
+        return self._answer
+
+    def _fail(self, error: BaseException) -> None:
+        self.error = self.error or error
+        self._trainer.stop()
+
+    def _answer_one(self) -> None:
+        if self._function is None and not self._ended:
+            self._asked.acquire()
+        if self._function is not None:
+            if self.error is None:
+                self._answer = self._function()
+            self._function = None
+            self._answered.release()
+
+    def _interrupt(self, number: int, frame: object) -> None:
+        """Ends the run; the second time, what the program does now as well."""
+        if self.error is not None:
+            raise KeyboardInterrupt
+        self._fail(KeyboardInterrupt())
+
+    def wait(self, body: Callable[[], None]) -> None:
+        """Runs `body` and waits for it. Raises the first exception of the program, else the body's."""
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                body()
+            except BaseException as error:
+                failed.append(error)
+            self._ended = True
+            self._asked.release()
+
+        thread = threading.Thread(target=run, name="millrace training")
+        handles = threading.current_thread() is threading.main_thread()
+        handles = handles and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if handles:
+            signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            thread.start()
+            while not self._ended or self._function is not None:
+                try:
+                    self._answer_one()
+                except BaseException as error:
+                    self._fail(error)
+                    self._function = None
+            thread.join()
+        finally:
+            if handles:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.error is not None:
+            raise self.error from (failed[0] if failed else None)
+        if failed:
+            raise failed[0]
+
+
+class Trainer:
+    """A training of a configuration. It is read and checked, and everything built, when the Trainer is made.
+
+    One thread uses a Trainer; `stop()` and `checkpoint()` may be called from any thread. Several may run at once.
+
+    Args:
+        config: the configuration: the path of a YAML file, a YAML text of several lines, or a dict.
+        overrides: what to change in it: ``{"train.steps": 100}`` or ``["train.steps=100"]``.
+        rows: rows of the program, by the names of ops: ``{"mine": rows}`` makes ``input: [mine: {epochs: 5}, ..]`` give
+            them. They are a dict of arrays or a data frame, which is copied; or a function that returns, for each epoch,
+            an iterator of such batches, which is asked while the training runs.
+        metrics: metrics of the program, by the names that the configuration has for them: functions, or `Metric`.
+        plugins: paths of plug-ins.
+    """
+
+    result: Result | None = None
+    """What `run()` returned, also if it raised KeyboardInterrupt."""
+
+    def __init__(
+        self,
+        config: Config,
+        overrides: Overrides = None,
+        *,
+        rows: Mapping[str, Any] | None = None,
+        metrics: Mapping[str, MetricFunction | Metric] | None = None,
+        plugins: Sequence[str | os.PathLike[str]] = (),
+    ) -> None:
+        _library.uses_threads()
+        self._catalog = Catalog.of(rows, metrics, plugins)
+        self._handle = open_config("trainer", config, overrides, self._catalog)
+
+    @property
+    def _pointer(self) -> ctypes.c_void_p:
+        _library.check_fork()
+        assert self._handle.pointer is not None
+        return self._handle.pointer
+
+    def resume(self, file: str | os.PathLike[str] | None = None) -> int | None:
+        """Makes `run()` go on from the newest whole checkpoint of the key ``checkpoint``, or from `file`. Returns the
+        last step before it; None if there is no checkpoint, and the run begins."""
+        step = c_int64()
+        _library.call("trainer_resume", self._pointer, None if file is None else os.fsencode(file), byref(step))
+        return None if step.value < 0 else step.value
+
+    def run(
+        self,
+        *,
+        on_step: Callable[[Step], object] | None = None,
+        on_validation: Callable[[Validation], object] | None = None,
+        on_log: Callable[[str], object] | None = None,
+        on_resume: Callable[[Resume], object] | None = None,
+        on_checkpoint: Callable[[Checkpoint], object] | None = None,
+        on_progress: Callable[[Step], object] | None = None,
+        progress: bool | None = None,
+    ) -> Result:
+        """Trains until the data end, ``train.steps`` are done, ``validation.patience`` has run out or `stop()` is called;
+        then saves the model if the configuration has the key ``save``. A trainer runs once.
+
+        Ctrl-C ends the training after the step that runs now, as `stop()` does, with model and checkpoint saved; then
+        KeyboardInterrupt is raised. So does any exception of a callback.
+
+        Args:
+            on_step: called every ``train.log_every`` steps, on the thread of `run()`, like all that follow.
+            on_validation: called after each validation.
+            on_log: called with warnings, rows that are left out and lines of the op ``print``. By default the first are
+                warnings of Python, the others go to the logger ``millrace``.
+            on_resume: called once if the run goes on from a checkpoint.
+            on_checkpoint: called soon after a checkpoint is on the disk.
+            on_progress: called at most about ten times a second.
+            progress: whether to show a line of progress; None: if standard error is a terminal or a notebook.
+        """
+        run = _Run(self)
+        shown = Progress.wanted(progress)
+        kept: list[Any] = []
+
+        def callback(kind: Any, function: Callable[[Any], object] | None, read: Callable[[Any], Any]) -> Any:
+            if function is None:
+                return kind()
+
+            def call(user: Any, report: Any) -> None:
+                report = report.decode(errors="replace") if isinstance(report, bytes) else read(report.contents)
+                run.ask(lambda: function(report))
+
+            kept.append(kind(call))
+            return kept[-1]
+
+        def all_progress(report: Step) -> None:
+            if shown is not None:
+                shown.show(report)
+            if on_progress is not None:
+                on_progress(report)
+
+        callbacks = _library.Callbacks(
+            ctypes.sizeof(_library.Callbacks),
+            None,
+            callback(_library.OnStep, on_step, _step),
+            callback(_library.OnLog, on_log or log, str),
+            callback(_library.OnValidation, on_validation, _validation),
+            callback(_library.OnResume, on_resume, _resume),
+            callback(_library.OnCheckpoint, on_checkpoint, _checkpoint),
+            callback(_library.OnStep, all_progress if shown is not None or on_progress else None, _step),
+        )
+        pointer = self._pointer
+        result = _library.Result(ctypes.sizeof(_library.Result))
+
+        def body() -> None:
+            _library.call("trainer_run", pointer, byref(callbacks), byref(result))
+            self.result = self._read(result)
+
+        catalog = self._catalog
+        if catalog is not None:
+            catalog.ask = run.ask
+        try:
+            run.wait(body)
+        except Exception as error:
+            if run.error is None and catalog is not None and catalog.error is not None:
+                raise catalog.error from error
+            raise
+        finally:
+            if shown is not None:
+                shown.close()
+        if catalog is not None and catalog.error is not None:
+            raise catalog.error
+        assert self.result is not None
+        return self.result
+
+    def _read(self, result: _library.Result) -> Result:
+        score, metrics = _library.Score(), dict[str, float]()
+        while _library.function("trainer_score")(self._pointer, len(metrics), byref(score)):
+            metrics[score.name.decode()] = score.value
+        names = (
+            "steps rows epochs seconds loss input_wait checkpoints late_checkpoints failed_checkpoints".split()
+        )
+        return Result(
+            reason=result.reason.decode(),
+            weights=result.weights.decode(),
+            resumed=None if result.resumed < 0 else result.resumed,
+            metrics=metrics,
+            checkpoint_failure=_library.function("trainer_checkpoint_failure")(self._pointer).decode(errors="replace"),
+            **{name: getattr(result, name) for name in names},
+        )
+
+    def stop(self) -> None:
+        """Ends the run after the step that runs now. From any thread, also from callbacks."""
+        _library.function("trainer_stop")(self._pointer)
+
+    def checkpoint(self) -> None:
+        """With the key ``checkpoint``: the run writes one after the step that runs now, and goes on. From any thread."""
+        _library.function("trainer_checkpoint")(self._pointer)
+
+    @property
+    def steps(self) -> int:
+        """How many steps were finished, even if the run failed."""
+        return int(_library.function("trainer_steps")(self._pointer))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model as it is now."""
+        _library.call("trainer_save", self._pointer, os.fsencode(path))
+
+    def network(self, *, threads: int = 1) -> Network:
+        """A copy of the model as it is now, to predict with."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "model.safetensors")
+            self.save(file)
+            with open(file, "rb") as model:
+                network = Network.from_bytes(model.read(), threads=threads, _catalog=self._catalog)
+        network.result = self.result
+        return network
+
+    def close(self) -> None:
+        """Frees everything now, not when the Trainer is garbage."""
+        self._handle.close()
+
+
+def train(
+    config: Config,
+    overrides: Overrides = None,
+    *,
+    rows: Mapping[str, Any] | None = None,
+    metrics: Mapping[str, MetricFunction | Metric] | None = None,
+    plugins: Sequence[str | os.PathLike[str]] = (),
+    resume: bool = False,
+    save: str | os.PathLike[str] | None = None,
+    **callbacks: Any,
+) -> Network:
+    """Trains and returns the model; ``train(..).result`` says how it went.
+
+    Args:
+        config, overrides, rows, metrics, plugins: see `Trainer`.
+        resume: go on from the newest checkpoint, if there is one.
+        save: a file for the model, as the key ``save``.
+        **callbacks: what `Trainer.run` takes: on_step, on_validation, on_log, .., progress.
+    """
+    trainer = Trainer(config, overrides, rows=rows, metrics=metrics, plugins=plugins)
+    try:
+        if resume:
+            trainer.resume()
+        trainer.run(**callbacks)
+        if save is not None:
+            trainer.save(save)
+        return trainer.network()
+    finally:
+        trainer.close()
