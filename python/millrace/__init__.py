@@ -27,7 +27,8 @@ from .errors import (
 )
 from .input import Input
 from .network import Network, load
-from .trainer import Checkpoint, Result, Resume, Step, Trainer, Validation, train
+from .reports import Checkpoint, Result, Resume, Step, Validation
+from .trainer import Trainer, train
 
 __all__ = [
     "ArgumentError",

@@ -46,7 +46,7 @@ def _texts_of(value: Any) -> list[bytes | None]:
             out.append(item.encode())
         elif isinstance(item, bytes):
             out.append(item)
-        elif item is None or item != item or str(item) in ("<NA>", "NaT"):
+        elif item is None or str(item) in ("nan", "<NA>", "NaT"):
             out.append(None)
         elif isinstance(item, (float, np.floating)) and float(item).is_integer():
             out.append(str(int(item)).encode())
@@ -64,8 +64,11 @@ def to_array(value: Any) -> np.ndarray[Any, Any]:
     if hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
     if hasattr(value, "to_numpy"):
-        if str(getattr(value, "dtype", "")).startswith(("Int", "UInt", "Float", "boolean", "int64[", "double[")):
+        dtype: Any = getattr(value, "dtype", None)
+        if hasattr(dtype, "na_value") and dtype.kind in "iufb":  # pandas has such numbers with gaps
             return value.to_numpy(dtype="float64", na_value=np.nan)  # type: ignore[no-any-return]
+        if hasattr(dtype, "na_value") and dtype.kind == "M":
+            return value.to_numpy(dtype="datetime64[ns]")  # type: ignore[no-any-return]
         return value.to_numpy()  # type: ignore[no-any-return]
     return np.asarray(value)
 

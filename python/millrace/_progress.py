@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .trainer import Step
+    from .reports import Step
 
 
 def _in_notebook() -> bool:

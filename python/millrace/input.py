@@ -15,7 +15,7 @@ from ._catalog import Catalog
 from ._columns import Field, field_of
 from ._config import Config, Overrides, open_config
 from .errors import Error
-from .trainer import log
+from ._run import log
 
 _values = _library.function("batch_values")
 

@@ -17,7 +17,7 @@ from .errors import InternalError
 from ._columns import Field, address, field_of, pointers_to, values_of
 
 if TYPE_CHECKING:
-    from .trainer import Result
+    from .reports import Result
 
 _predict = _library.function("network_predict")
 _answer = _library.function("network_answer")

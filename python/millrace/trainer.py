@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
-import logging
 import os
-import signal
-import sys
 import tempfile
-import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, c_int64
 from typing import Any
@@ -19,186 +13,9 @@ from . import _library
 from ._catalog import Catalog, Metric, MetricFunction
 from ._config import Config, Overrides, open_config
 from ._progress import Progress
+from ._run import Run, log
 from .network import Network
-
-logger = logging.getLogger("millrace")
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """The report of a step, every ``train.log_every`` steps."""
-
-    step: int  # counted from 1
-    epoch: int  # counted from 1
-    batch_size: int
-    loss: float
-    metrics: dict[str, float]
-    rows_per_s: float
-    input_wait: float  # the share of the time in which the step waited for input
-    seconds: float  # since the start
-    done: float  # the share of the training, from 0 to 1; NaN if it is not known
-
-
-@dataclasses.dataclass(frozen=True)
-class Validation:
-    """The report of a validation."""
-
-    step: int  # the last step before it
-    rows: int
-    loss: float
-    metrics: dict[str, float]
-    best: bool  # better than every validation before
-
-
-@dataclasses.dataclass(frozen=True)
-class Resume:
-    """A training went on from a checkpoint."""
-
-    step: int
-    file: str
-    notes: list[str]  # allowed differences from the saved training
-    warnings: list[str]  # about newer checkpoints that cannot be used
-
-
-@dataclasses.dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint is on the disk."""
-
-    step: int
-    file: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """What a finished training reports."""
-
-    reason: str  # "end of data", "steps", "no improvement" or "stopped"
-    steps: int
-    rows: int
-    epochs: int
-    seconds: float
-    loss: float  # of the last batch or window; NaN if there was no step
-    metrics: dict[str, float]
-    input_wait: float  # the share of the time in which steps waited for input
-    weights: str  # SHA-256 of the parameters
-    resumed: int | None  # the step that the run went on from
-    checkpoints: int  # checkpoints that were written
-    late_checkpoints: int  # that fell due while another was being written
-    failed_checkpoints: int
-    checkpoint_failure: str  # why the last failed one failed
-
-
-def _scores(report: Any) -> dict[str, float]:
-    return {score.name.decode(): score.value for score in report.scores[: report.score_count]}
-
-
-def _step(report: Any) -> Step:
-    names = ("step", "epoch", "batch_size", "loss", "rows_per_s", "input_wait", "seconds", "done")
-    return Step(metrics=_scores(report), **{name: getattr(report, name) for name in names})
-
-
-def _validation(report: Any) -> Validation:
-    return Validation(report.step, report.rows, report.loss, _scores(report), bool(report.best))
-
-
-def _resume(report: Any) -> Resume:
-    notes = [text.decode() for text in report.notes[: report.note_count]]
-    return Resume(
-        report.step, os.fsdecode(report.file), notes, [text.decode() for text in report.warnings[: report.warning_count]]
-    )
-
-
-def _checkpoint(report: Any) -> Checkpoint:
-    return Checkpoint(report.step, os.fsdecode(report.file))
-
-
-def log(text: str) -> None:
-    """What is done with a line of the library that the program does not ask for."""
-    if not text.startswith("warning: "):
-        logger.warning("%s", text)
-        return
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(__package__):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text[len("warning: ") :], stacklevel=level)  # the program's call
-
-
-class _Run:
-    """A run on a thread of its own, so that signals reach the thread that waits for it at any time. Functions of the
-    program are called on the thread that waits.
-
-    An exception may come out of a signal handler of the program between any two operations here. So a question stays
-    where it is until it is answered.
-    """
-
-    def __init__(self, trainer: Trainer) -> None:
-        self._trainer = trainer
-        self._function: Callable[[], Any] | None = None
-        self._answer: Any = None
-        self._asked, self._answered = threading.Semaphore(0), threading.Semaphore(0)
-        self._ended = False
-        self.error: BaseException | None = None
-
-    def ask(self, function: Callable[[], Any]) -> Any:
-        """Calls it on the thread that waits, and returns what it returns. An exception ends the run, and None is returned."""
-        self._answer, self._function = None, function
-        self._asked.release()
-        while self._function is function:
-            self._answered.acquire(timeout=0.2)
-        return self._answer
-
-    def _fail(self, error: BaseException) -> None:
-        self.error = self.error or error
-        self._trainer.stop()
-
-    def _answer_one(self) -> None:
-        if self._function is None and not self._ended:
-            self._asked.acquire()
-        if self._function is not None:
-            if self.error is None:
-                self._answer = self._function()
-            self._function = None
-            self._answered.release()
-
-    def _interrupt(self, number: int, frame: object) -> None:
-        """Ends the run; the second time, what the program does now as well."""
-        if self.error is not None:
-            raise KeyboardInterrupt
-        self._fail(KeyboardInterrupt())
-
-    def wait(self, body: Callable[[], None]) -> None:
-        """Runs `body` and waits for it. Raises the first exception of the program, else the body's."""
-        failed: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                body()
-            except BaseException as error:
-                failed.append(error)
-            self._ended = True
-            self._asked.release()
-
-        thread = threading.Thread(target=run, name="millrace training")
-        handles = threading.current_thread() is threading.main_thread()
-        handles = handles and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if handles:
-            signal.signal(signal.SIGINT, self._interrupt)
-        try:
-            thread.start()
-            while not self._ended or self._function is not None:
-                try:
-                    self._answer_one()
-                except BaseException as error:
-                    self._fail(error)
-                    self._function = None
-            thread.join()
-        finally:
-            if handles:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self.error is not None:
-            raise self.error from (failed[0] if failed else None)
-        if failed:
-            raise failed[0]
+from .reports import Checkpoint, Result, Resume, Step, Validation, checkpoint_of, resume_of, step_of, validation_of
 
 
 class Trainer:
@@ -272,7 +89,7 @@ class Trainer:
             on_progress: called at most about ten times a second.
             progress: whether to show a line of progress; None: if standard error is a terminal or a notebook.
         """
-        run = _Run(self)
+        run = Run(self.stop)
         shown = Progress.wanted(progress)
         kept: list[Any] = []
 
@@ -296,12 +113,12 @@ class Trainer:
         callbacks = _library.Callbacks(
             ctypes.sizeof(_library.Callbacks),
             None,
-            callback(_library.OnStep, on_step, _step),
+            callback(_library.OnStep, on_step, step_of),
             callback(_library.OnLog, on_log or log, str),
-            callback(_library.OnValidation, on_validation, _validation),
-            callback(_library.OnResume, on_resume, _resume),
-            callback(_library.OnCheckpoint, on_checkpoint, _checkpoint),
-            callback(_library.OnStep, all_progress if shown is not None or on_progress else None, _step),
+            callback(_library.OnValidation, on_validation, validation_of),
+            callback(_library.OnResume, on_resume, resume_of),
+            callback(_library.OnCheckpoint, on_checkpoint, checkpoint_of),
+            callback(_library.OnStep, all_progress if shown is not None or on_progress else None, step_of),
         )
         pointer = self._pointer
         result = _library.Result(ctypes.sizeof(_library.Result))
