@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _library
-from ._columns import DTYPES, Field, address, pointers_to, to_array, values_of
+from ._columns import DTYPES, Field, address, names_in, pointers_to, to_array, values_of
 
 MetricFunction = Callable[..., float]
 
@@ -121,7 +121,7 @@ def _stored_as(array: np.ndarray[Any, Any]) -> np.dtype[Any] | None:
 def fields_of(columns: Any) -> list[Field]:
     """The fields of a dict of columns, or of a data frame: one for each column."""
     out = []
-    for name in columns:
+    for name in names_in(columns):
         array = to_array(columns[name])
         if array.ndim == 0:
             raise ValueError(f"the column {name!r} is a single value, expected one for each row")

@@ -127,7 +127,7 @@ def _is_table(rows: Any) -> bool:
     return isinstance(rows, Mapping) or (hasattr(rows, "columns") and hasattr(rows, "__getitem__"))
 
 
-def _names_in(table: Any) -> list[Any]:
+def names_in(table: Any) -> list[Any]:
     return list(table.keys() if isinstance(table, Mapping) else table.columns)
 
 
@@ -143,7 +143,7 @@ def _from_columns(table: Any, field: Field) -> Any:
 
 
 def _from_table(table: Any, fields: Sequence[Field]) -> list[Any]:
-    names = _names_in(table)
+    names = names_in(table)
     known = set(names)
     out = []
     for field in fields:
