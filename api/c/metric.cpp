@@ -124,9 +124,8 @@ class ProgramMetricAccumulator final : public MetricAccumulator {
 
   double of_a_row(const std::vector<double>& numbers) const {
     const auto rows = static_cast<size_t>(rows_);
-    if (rows == 0 ? numbers.empty() : numbers.size() % rows == 0) {
-      return rows == 0 ? 0 : static_cast<double>(numbers.size() / rows);
-    }
+    const size_t each = rows == 0 ? 0 : numbers.size() / rows;
+    if (each * rows == numbers.size()) return static_cast<double>(each);
     throw DataError(cat("the saved state of ", metric_.kind, " has ", numbers.size(), " numbers for ", rows, " rows"));
   }
 

@@ -53,7 +53,7 @@ class Catalog:
         self = cls()
         self.plugins = tuple(os.path.abspath(plugin) for plugin in plugins)
         for plugin in self.plugins:
-            _library.call("catalog_load_plugin", self.pointer, os.fsencode(plugin))
+            _library.load_plugin(self.pointer, plugin)
         for kind, metric in (metrics or {}).items():
             self._add_metric(kind, metric if isinstance(metric, Metric) else Metric(metric))
         for kind, source in (rows or {}).items():

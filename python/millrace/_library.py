@@ -237,6 +237,12 @@ _declare()
 version: str = library.millrace_version().decode()
 
 
+def load_plugin(catalog: c_void_p, path: str) -> None:
+    """Plug-ins use the names of the library, which only then are known to what is loaded later."""
+    ctypes.CDLL(library._name, ctypes.RTLD_GLOBAL)
+    call("catalog_load_plugin", catalog, os.fsencode(path))
+
+
 def function(name: str) -> Callable[..., Any]:
     """The function millrace_NAME."""
     found: Callable[..., Any] = getattr(library, "millrace_" + name)

@@ -4,6 +4,7 @@ import contextlib
 import io
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -184,6 +185,18 @@ class MetricsTest(support.TestCase):
 
         with self.assertRaises(ZeroDivisionError):
             millrace.train(ENDLESS, {"metrics": ["fails"]}, rows=ROWS, metrics={"fails": fails}, on_step=lambda report: None)
+
+
+class PluginsTest(support.TestCase):
+    def test_kinds_of_a_plug_in(self) -> None:
+        plugin = os.environ.get("MILLRACE_TEST_PLUGIN")
+        if plugin is None:
+            self.skipTest("MILLRACE_TEST_PLUGIN names no plug-in")
+        network = millrace.train(CONFIG, {"model": ["swish", {"dense": {"units": 1}}]}, rows=ROWS, plugins=[plugin])
+        expected = network.outputs(POINTS)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(network)).outputs(POINTS), expected)
+        network.save("m.safetensors")
+        np.testing.assert_array_equal(millrace.load("m.safetensors", plugins=[plugin]).outputs(POINTS), expected)
 
 
 class CheckpointsTest(support.TestCase):
