@@ -50,7 +50,9 @@ def module_in_c(build: pathlib.Path, folder: str):
 def make_network(library: ctypes.CDLL) -> ctypes.c_void_p:
     trainer, network = ctypes.c_void_p(), ctypes.c_void_p()
     name = b"calls.yaml"
-    done = library.millrace_trainer_from_string(CONFIG, name, None, ctypes.c_size_t(0), None, ctypes.byref(trainer), None)
+    done = library.millrace_trainer_from_string(
+        CONFIG, name, None, ctypes.c_size_t(0), None, ctypes.byref(trainer), None
+    )
     assert done == 0 and library.millrace_trainer_run(trainer, None, None, None) == 0
     assert library.millrace_trainer_network(trainer, ctypes.byref(network), None) == 0
     return network

@@ -5,8 +5,8 @@ chunks of pandas with 2 workers, and beside tf.data.
 Usage: loading.py [--turns N] [--only wide|narrow] [CONTENDER...]
 
 Each contender is a process of its own; they take turns. All read three epochs, shuffle in a window of 4096 rows, give
-batches of 256 rows and use 2 threads or processes. A line is the median over the turns, of the rows after the first batch. Contenders whose
-libraries are absent are left out. The library of Millrace is found as the package finds it (MILLRACE_LIBRARY).
+batches of 256 rows and use 2 threads or processes. A line is the median over the turns, of the rows after the first
+batch. Contenders whose libraries are absent are left out. The library of Millrace is found as the package finds it (MILLRACE_LIBRARY).
 """
 
 from __future__ import annotations
@@ -48,7 +48,14 @@ def by_millrace(files: list[str], features: int) -> Iterable[int]:
             {"filename_queue": {"files": files, "epochs": EPOCHS, "shuffle": True}},
             "csv_reader",
             {"decode_csv": {"fields": fields}},
-            {"shuffle_batch": {"batch_size": BATCH, "min_after_dequeue": WINDOW, "allow_smaller_final_batch": True, "threads": 2}},
+            {
+                "shuffle_batch": {
+                    "batch_size": BATCH,
+                    "min_after_dequeue": WINDOW,
+                    "allow_smaller_final_batch": True,
+                    "threads": 2,
+                }
+            },
         ],
     }
     for values, label in millrace.Input(config, fields=["features", "label"]):
@@ -65,7 +72,7 @@ def chunks_of_pandas(files: list[str], features: int, seed: int) -> Iterable[obj
     for file in files * EPOCHS:
         for chunk in pd.read_csv(file, header=None, dtype=np.float32, chunksize=WINDOW):
             window = np.concatenate([window, chunk.to_numpy()])
-            random.shuffle(window)
+            window = window[random.permutation(len(window))]
             while len(window) >= WINDOW // 2 + BATCH:
                 batch, window = window[:BATCH], window[BATCH:]
                 yield batch[:, :features], batch[:, features:]

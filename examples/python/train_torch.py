@@ -1,4 +1,7 @@
-"""Trains a model of PyTorch on the batches of a configuration, and goes on where it was. Usage: train_torch.py [CONFIG]"""
+"""Trains a model of PyTorch on the batches of a configuration, and goes on where it was.
+
+Usage: train_torch.py [CONFIG]
+"""
 
 import pathlib
 import sys
@@ -38,5 +41,10 @@ for features, label in data:
     if steps % 100 == 0:
         print(f"step {steps}, epoch {data.epoch}: accuracy {right / rows:.3f} of the last {rows} rows")
         right = rows = 0
-        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "input": data.state(), "steps": steps}
+        saved = {
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "input": data.state(),
+            "steps": steps,
+        }
         torch.save(saved, CHECKPOINT)

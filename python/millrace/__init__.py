@@ -7,8 +7,8 @@
     network = millrace.train("mlp.yaml", {"train.steps": 500})
     network.predict(rows)
 
-`train` and `Trainer` train what a configuration says, `Network` predicts, `Input` gives the batches of a configuration to
-other trainers, and `millrace.sklearn` has estimators for scikit-learn.
+`train` and `Trainer` train what a configuration says, `Network` predicts, `Input` gives the batches of a configuration
+to other trainers, and `millrace.sklearn` has estimators for scikit-learn.
 """
 
 from ._catalog import Metric

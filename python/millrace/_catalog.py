@@ -17,8 +17,8 @@ MetricFunction = Callable[..., float]
 
 
 class Metric(NamedTuple):
-    """A metric of the program. `function` is called as ``function(labels, predictions)``, and with ``sample_weight=..`` if
-    rows have weights. The predictions are what the loss reads, logits of a classifier. Both are float64 arrays of
+    """A metric of the program. `function` is called as ``function(labels, predictions)``, and with ``sample_weight=..``
+    if rows have weights. The predictions are what the loss reads, logits of a classifier. Both are float64 arrays of
     (rows,), or (rows, values)."""
 
     function: MetricFunction
@@ -90,14 +90,22 @@ class Catalog:
             fields = fields_of(source)
             count, arrays = values_of({field.name: source[field.name] for field in fields}, fields)
             values = pointers_to(arrays)
-            _library.call("catalog_add_rows", self.pointer, kind.encode(), *_fields_to_c(fields), c_int64(count), values)
+            _library.call(
+                "catalog_add_rows", self.pointer, kind.encode(), *_fields_to_c(fields), c_int64(count), values
+            )
             return
         feed = Feed(source, self)
         function = _library.Fill(feed)
         self._kept.append(function)
         room = max(1, min(4096, (1 << 20) // feed.row_bytes))
         _library.call(
-            "catalog_add_callback", self.pointer, kind.encode(), *_fields_to_c(feed.fields), c_int64(room), function, None
+            "catalog_add_callback",
+            self.pointer,
+            kind.encode(),
+            *_fields_to_c(feed.fields),
+            c_int64(room),
+            function,
+            None,
         )
 
 
@@ -147,8 +155,8 @@ class Feed:
     def __init__(self, source: Callable[[], Iterable[Any]] | Iterable[Any], catalog: Catalog) -> None:
         if not callable(source) and not isinstance(source, Iterable):
             raise TypeError(
-                f"rows must be a dict of arrays, a data frame, an iterable of these, or a function that returns one, got "
-                f"{type(source).__name__}"
+                f"rows must be a dict of arrays, a data frame, an iterable of these, or a function that returns one, "
+                f"got {type(source).__name__}"
             )
         self._source, self._catalog = source, catalog
         self._pass = 0
@@ -166,7 +174,9 @@ class Feed:
     def _begin(self) -> Iterator[Any]:
         batches = self._source() if callable(self._source) else self._source
         if self._pass > 0 and batches is iter(batches) and not callable(self._source):
-            raise ValueError("an iterator gives its rows once; for further passes give a function that returns iterators")
+            raise ValueError(
+                "an iterator gives its rows once; for further passes give a function that returns iterators"
+            )
         return iter(batches)
 
     def _take(self, batch: Any) -> tuple[int, list[Any]]:

@@ -155,8 +155,8 @@ def _from_table(table: Any, fields: Sequence[Field]) -> list[Any]:
             out.append(table.to_numpy())  # a data frame without names that the model knows
         elif len(fields) == 1 and not field.columns and hasattr(table, "to_numpy"):
             raise ValueError(
-                f"the model reads {_count(field.width)} in each row, whose columns have no names, got {len(names)} columns; "
-                f"select those columns, in the order of the training"
+                f"the model reads {_count(field.width)} in each row, whose columns have no names, "
+                f"got {len(names)} columns; select those columns, in the order of the training"
             )
         else:
             wanted = [name for name in field.columns if name not in known] or [field.name]

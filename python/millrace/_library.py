@@ -212,7 +212,9 @@ def _load() -> ctypes.CDLL:
         except OSError as error:
             failures.append(str(error))
     raise ImportError(
-        "the library of Millrace cannot be loaded: " + "; ".join(failures) + "; install Millrace or its wheel, or let the "
+        "the library of Millrace cannot be loaded: "
+        + "; ".join(failures)
+        + "; install Millrace or its wheel, or let the "
         "environment variable MILLRACE_LIBRARY name libmillrace.so or the folder of a build"
     )
 
@@ -230,7 +232,9 @@ def _declare() -> None:
     except AttributeError as error:
         library.millrace_version.restype = c_char_p
         version = library.millrace_version().decode()
-        raise ImportError(f"{library._name} is Millrace {version}, which is too old for this package: {error}") from None
+        raise ImportError(
+            f"{library._name} is Millrace {version}, which is too old for this package: {error}"
+        ) from None
 
 
 _declare()

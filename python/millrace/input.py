@@ -23,10 +23,16 @@ _values = _library.function("batch_values")
 class _Memory:
     """The memory of a field in a batch, for NumPy: an array over it keeps the batch."""
 
-    def __init__(self, batch: _library.Handle, values: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any):
+    def __init__(
+        self, batch: _library.Handle, values: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+    ):
         self._batch = batch
         self.__array_interface__ = {
-            "version": 3, "data": (values, False), "shape": shape, "strides": strides, "typestr": dtype.str,
+            "version": 3,
+            "data": (values, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": dtype.str,
         }
 
 
@@ -38,7 +44,7 @@ class Input:
         for batch in millrace.Input("mlp.yaml"):
             step(batch["features"], batch["label"])
 
-    A batch is a dict with an array for each field, of (rows, ...). With `fields` it is a tuple of these arrays. The arrays
+    A batch is a dict with an array for each field, of (rows, ...). With `fields` it is a tuple of these arrays. They
     belong to the program: they keep their values when the next batch comes. Batches depend on configuration, seed and
     data only. An Input goes through its data once, for as many epochs as the configuration says; `epoch` is the one of
     the newest batch. Texts are arrays of str objects; a field with any number of values in a row is a list of arrays.

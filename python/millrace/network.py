@@ -78,10 +78,17 @@ class Network:
         self._load(os.fspath(path), threads, best, Catalog.of(metrics=metrics, plugins=plugins))
         self._bytes: bytes | None = None
         found = os.stat(path)
-        self._file: tuple[str, int, int, int] | None = (os.path.abspath(path), found.st_ino, found.st_mtime_ns, found.st_size)
+        self._file: tuple[str, int, int, int] | None = (
+            os.path.abspath(path),
+            found.st_ino,
+            found.st_mtime_ns,
+            found.st_size,
+        )
 
     @classmethod
-    def from_bytes(cls, model: bytes, *, threads: int = 1, best: bool = False, _catalog: Catalog | None = None) -> Network:
+    def from_bytes(
+        cls, model: bytes, *, threads: int = 1, best: bool = False, _catalog: Catalog | None = None
+    ) -> Network:
         """A network from the contents of a model file."""
         self = cls.__new__(cls)
         with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
@@ -173,8 +180,8 @@ class Network:
 
     def predict(self, rows: Any) -> np.ndarray[Any, Any]:
         """The answers, as ``trainer predict`` gives them: of a classifier the class of each row, as its text if it has
-        one, else as its number (-1 if a NaN leaves it open), else amounts, as the label was before ops of the input list
-        changed it. There is an array of (rows,), or (rows, labels) if the model predicts several labels.
+        one, else as its number (-1 if a NaN leaves it open), else amounts, as the label was before ops of the input
+        list changed it. There is an array of (rows,), or (rows, labels) if the model predicts several labels.
         """
         classes, values = self._answers(rows)
         if self._choices == 0:
@@ -217,7 +224,9 @@ class Network:
             model = file.read()
             found = os.fstat(file.fileno())
         if before != [found.st_ino, found.st_mtime_ns, found.st_size]:
-            raise RuntimeError(f"{path} was changed after it was loaded, so the network cannot be pickled; load it again")
+            raise RuntimeError(
+                f"{path} was changed after it was loaded, so the network cannot be pickled; load it again"
+            )
         return model
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -229,8 +238,13 @@ class Network:
         if self._catalog is not None and not self._catalog.pickles:
             raise TypeError("a network whose configuration names metrics of the program cannot be pickled")
         plugins = self._catalog.plugins if self._catalog else ()
-        return {"model": self.to_bytes(), "threads": self._threads, "best": self._best, "plugins": plugins,
-                "result": self.result}
+        return {
+            "model": self.to_bytes(),
+            "threads": self._threads,
+            "best": self._best,
+            "plugins": plugins,
+            "result": self.result,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         catalog = Catalog.of(plugins=state["plugins"])

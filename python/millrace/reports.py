@@ -87,7 +87,10 @@ def validation_of(report: Any) -> Validation:
 def resume_of(report: Any) -> Resume:
     notes = [text.decode() for text in report.notes[: report.note_count]]
     return Resume(
-        report.step, os.fsdecode(report.file), notes, [text.decode() for text in report.warnings[: report.warning_count]]
+        report.step,
+        os.fsdecode(report.file),
+        notes,
+        [text.decode() for text in report.warnings[: report.warning_count]],
     )
 
 

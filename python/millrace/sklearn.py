@@ -27,7 +27,9 @@ try:
     from sklearn.utils.validation import validate_data
 except ImportError:  # before scikit-learn 1.6
 
-    def validate_data(estimator: Any, X: Any, y: Any = "no_validation", skip_check_array: bool = False, **options: Any) -> Any:
+    def validate_data(
+        estimator: Any, X: Any, y: Any = "no_validation", skip_check_array: bool = False, **options: Any
+    ) -> Any:
         reset = options.get("reset", True)
         if not skip_check_array:
             return estimator._validate_data(X, y, **options)
@@ -112,7 +114,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         for name, column in fields.items():
             if name == "numbers":
                 continue
-            values, counts = np.unique([str(value) for value in column if value is not None and value == value], return_counts=True)
+            values, counts = np.unique(
+                [str(value) for value in column if value is not None and value == value], return_counts=True
+            )
             most = np.sort(np.argsort(-counts, kind="stable")[: self.max_categories])
             texts = [str(value) for value in values[most] if value] or [" "]
             ops.append({"vocabulary": {"field": name, "as": name + "_code", "texts": texts, "unknown": "code"}})
@@ -158,7 +162,11 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             "device": "cpu",
             "seed": int(check_random_state(self.random_state).randint(2**31)),
             "threads": "auto" if jobs < 0 else jobs,
-            "input": [{"rows": {"epochs": self.max_iter}}, *ops, {"shuffle_batch": {**size, "min_after_dequeue": count}}],
+            "input": [
+                {"rows": {"epochs": self.max_iter}},
+                *ops,
+                {"shuffle_batch": {**size, "min_after_dequeue": count}},
+            ],
             "model": self._model(read, task["outputs"]),
             "loss": {task["loss"]: loss},
             "optimizer": {"adamw": {"learning_rate": self.learning_rate_init, "weight_decay": self.weight_decay}},
@@ -201,8 +209,8 @@ def _normalize(field: str, values: np.ndarray[Any, Any]) -> dict[str, Any]:
 class MillraceClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     """A classifier of dense layers.
 
-    The rows are an array of numbers, or a data frame with columns of numbers and of texts. Numbers are normalised, texts
-    become one-hot vectors; both belong to the model.
+    The rows are an array of numbers, or a data frame with columns of numbers and of texts. Numbers are normalised,
+    texts become one-hot vectors; both belong to the model.
 
     Args:
         hidden_layer_sizes: units of each hidden layer; ``()`` is a linear model.
@@ -216,7 +224,7 @@ class MillraceClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         validation_fraction: the share of rows that are held out.
         n_iter_no_change: epochs without a lesser loss, after which the training ends.
         max_categories: how many texts of a column are told apart, the most frequent ones; others count as one.
-        random_state: of weights, order and held-out rows. The same number gives the same model on any number of threads.
+        random_state: of weights, order and held-out rows. A number decides the model, on any number of threads.
         n_jobs: threads; None: one, -1: all.
         verbose: show the progress.
 

@@ -27,8 +27,8 @@ class Trainer:
         config: the configuration: the path of a YAML file, a YAML text of several lines, or a dict.
         overrides: what to change in it: ``{"train.steps": 100}`` or ``["train.steps=100"]``.
         rows: rows of the program, by the names of ops: ``{"mine": rows}`` makes ``input: [mine: {epochs: 5}, ..]`` give
-            them. They are a dict of arrays or a data frame, which is copied; or a function that returns, for each epoch,
-            an iterator of such batches, which is asked while the training runs.
+            them. They are a dict of arrays or a data frame, which is copied; or a function that returns, for each
+            epoch, an iterator of such batches, which is asked while the training runs.
         metrics: metrics of the program, by the names that the configuration has for them: functions, or `Metric`.
         plugins: paths of plug-ins.
     """
@@ -73,8 +73,8 @@ class Trainer:
         on_progress: Callable[[Step], object] | None = None,
         progress: bool | None = None,
     ) -> Result:
-        """Trains until the data end, ``train.steps`` are done, ``validation.patience`` has run out or `stop()` is called;
-        then saves the model if the configuration has the key ``save``. A trainer runs once.
+        """Trains until the data end, ``train.steps`` are done, ``validation.patience`` has run out or `stop()` is
+        called; then saves the model if the configuration has the key ``save``. A trainer runs once.
 
         Ctrl-C ends the training after the step that runs now, as `stop()` does, with model and checkpoint saved; then
         KeyboardInterrupt is raised. So does any exception of a callback.
@@ -148,9 +148,7 @@ class Trainer:
         score, metrics = _library.Score(), dict[str, float]()
         while _library.function("trainer_score")(self._pointer, len(metrics), byref(score)):
             metrics[score.name.decode()] = score.value
-        names = (
-            "steps rows epochs seconds loss input_wait checkpoints late_checkpoints failed_checkpoints".split()
-        )
+        names = "steps rows epochs seconds loss input_wait checkpoints late_checkpoints failed_checkpoints".split()
         return Result(
             reason=result.reason.decode(),
             weights=result.weights.decode(),
@@ -165,7 +163,7 @@ class Trainer:
         _library.function("trainer_stop")(self._pointer)
 
     def checkpoint(self) -> None:
-        """With the key ``checkpoint``: the run writes one after the step that runs now, and goes on. From any thread."""
+        """With the key ``checkpoint``: the run writes one after this step, and goes on. From any thread."""
         _library.function("trainer_checkpoint")(self._pointer)
 
     @property

@@ -45,7 +45,9 @@ class ErrorsTest(support.TestCase):
 class LibraryTest(support.TestCase):
     def run_import(self, library: str) -> str:
         environment = {**os.environ, "MILLRACE_LIBRARY": library, "PYTHONPATH": str(support.ROOT / "python")}
-        child = subprocess.run([sys.executable, "-c", "import millrace"], env=environment, capture_output=True, text=True)
+        child = subprocess.run(
+            [sys.executable, "-c", "import millrace"], env=environment, capture_output=True, text=True
+        )
         self.assertNotEqual(child.returncode, 0)
         return child.stderr.splitlines()[-1]
 

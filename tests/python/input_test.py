@@ -165,7 +165,14 @@ class VaryingTest(support.TestCase):
     def test_shapes(self) -> None:
         images = np.arange(24 * 6, dtype=np.uint8).reshape(6, 1, 4, 6)
         np.save("images.npy", images)
-        data = millrace.Input({"input": [{"npy_reader": {"fields": {"features": "images.npy"}, "epochs": 1}}, {"batch": {"batch_size": 3}}]})
+        data = millrace.Input(
+            {
+                "input": [
+                    {"npy_reader": {"fields": {"features": "images.npy"}, "epochs": 1}},
+                    {"batch": {"batch_size": 3}},
+                ]
+            }
+        )
         first, second = (batch["features"] for batch in data)
         np.testing.assert_array_equal(np.concatenate([first, second]), images)
 
@@ -255,7 +262,10 @@ class RowsTest(support.TestCase):
             ({}, "the rows have no columns"),
             ([], "the rows are empty"),
             ({"x": 3.0}, "the column 'x' is a single value"),
-            ({"x": np.arange(3.0), "y": np.arange(2.0)}, "all fields must have the same number of rows, got x: 3, y: 2"),
+            (
+                {"x": np.arange(3.0), "y": np.arange(2.0)},
+                "all fields must have the same number of rows, got x: 3, y: 2",
+            ),
             ({"x": np.zeros(2, complex)}, "rows cannot hold values of the type complex128"),
             ({"x": ["a\0b"]}, "a text holds a zero byte"),
         ):

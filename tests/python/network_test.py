@@ -41,7 +41,9 @@ class PointsTest(support.TestCase):
         np.testing.assert_allclose(probabilities.sum(axis=1), 1)
         np.testing.assert_array_equal(probabilities[:, 1] > 0.5, classes == 1)
         self.assertEqual(self.network.outputs(POINTS).dtype, np.float32)
-        np.testing.assert_allclose(1 / (1 + np.exp(-self.network.outputs(POINTS)[:, 0].astype(float))), probabilities[:, 1])
+        np.testing.assert_allclose(
+            1 / (1 + np.exp(-self.network.outputs(POINTS)[:, 0].astype(float))), probabilities[:, 1]
+        )
 
     def test_layouts_and_types_give_the_same(self) -> None:
         expected = self.network.outputs(POINTS)
@@ -49,7 +51,14 @@ class PointsTest(support.TestCase):
         wide[:, ::2] = POINTS
         frozen = POINTS.copy()
         frozen.flags.writeable = False
-        for rows in (POINTS.astype(float), np.asfortranarray(POINTS), wide[:, ::2], POINTS.tolist(), frozen, Strided(POINTS)):
+        for rows in (
+            POINTS.astype(float),
+            np.asfortranarray(POINTS),
+            wide[:, ::2],
+            POINTS.tolist(),
+            frozen,
+            Strided(POINTS),
+        ):
             np.testing.assert_array_equal(self.network.outputs(rows), expected)
         np.testing.assert_array_equal(self.network.outputs({"features": POINTS}), expected)
 
@@ -75,9 +84,13 @@ class PointsTest(support.TestCase):
                 self.network.outputs(POINTS, out=wrong)
 
     def test_rows_that_do_not_fit(self) -> None:
-        with self.assertRaisesRegex(ValueError, "the field features has 2 values in each row, got 3 values in each row"):
+        with self.assertRaisesRegex(
+            ValueError, "the field features has 2 values in each row, got 3 values in each row"
+        ):
             self.network.predict(np.zeros((5, 3)))
-        with self.assertRaisesRegex(ValueError, "the model reads the column 'features', which the rows lack; they have 'x'"):
+        with self.assertRaisesRegex(
+            ValueError, "the model reads the column 'features', which the rows lack; they have 'x'"
+        ):
             self.network.predict({"x": POINTS})
         with self.assertRaisesRegex(ValueError, "the field features takes numbers: could not convert"):
             self.network.predict([["a", "b"]])
@@ -142,7 +155,9 @@ class PeopleTest(support.TestCase):
         self.assertEqual((city.dtype, city.columns), (None, ("city",)))
         self.assertEqual(born.dtype, np.dtype("f8"))
         self.assertEqual(self.network.classes.tolist(), ["no", "yes"])
-        self.assertEqual(repr(self.network), "<millrace.Network (numbers: float32 (2), city: text (1), born: float64 (1)) -> 2>")
+        self.assertEqual(
+            repr(self.network), "<millrace.Network (numbers: float32 (2), city: text (1), born: float64 (1)) -> 2>"
+        )
 
     def test_predicts_columns_by_name(self) -> None:
         self.assertEqual(self.network.predict(self.columns()).tolist(), ["yes", "no", "yes", "no"])
@@ -155,14 +170,20 @@ class PeopleTest(support.TestCase):
         ]
         self.assertEqual(self.network.predict(rows).tolist(), ["yes", "no"])
         self.assertEqual(self.network.predict(rows[0]).tolist(), ["yes"])
-        np.testing.assert_array_equal(self.network.outputs(rows), self.network.outputs({k: v[:2] for k, v in self.columns().items()}))
+        np.testing.assert_array_equal(
+            self.network.outputs(rows), self.network.outputs({k: v[:2] for k, v in self.columns().items()})
+        )
 
     def test_missing_columns_are_named(self) -> None:
         columns = self.columns()
         del columns["fare"]
-        with self.assertRaisesRegex(ValueError, "the model reads the column 'fare', which the rows lack; they have 'age', 'city'"):
+        with self.assertRaisesRegex(
+            ValueError, "the model reads the column 'fare', which the rows lack; they have 'age', 'city'"
+        ):
             self.network.predict(columns)
-        with self.assertRaisesRegex(ValueError, "several fields: give a dict or a data frame with age, fare, city, born"):
+        with self.assertRaisesRegex(
+            ValueError, "several fields: give a dict or a data frame with age, fare, city, born"
+        ):
             self.network.predict(np.zeros((2, 4)))
         columns["fare"] = [1.0]
         with self.assertRaisesRegex(ValueError, "all"):

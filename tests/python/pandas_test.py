@@ -38,14 +38,18 @@ class PandasTest(support.TestCase):
             frame.to_dict("list"),
         ):
             np.testing.assert_array_equal(network.outputs(other), expected)
-        with self.assertRaisesRegex(ValueError, "the column 'fare', which the rows lack; they have 'age', 'city', 'born', 'label'"):
+        with self.assertRaisesRegex(
+            ValueError, "the column 'fare', which the rows lack; they have 'age', 'city', 'born', 'label'"
+        ):
             network.predict(frame.drop(columns="fare"))
 
     def test_columns_without_names_go_by_their_order(self) -> None:
         network = millrace.train(CONFIG, rows=ROWS)
         frame = pd.DataFrame(POINTS, columns=["x", "y"])
         np.testing.assert_array_equal(network.outputs(frame), network.outputs(POINTS))
-        with self.assertRaisesRegex(ValueError, "reads 2 values in each row, whose columns have no names, got 3 columns"):
+        with self.assertRaisesRegex(
+            ValueError, "reads 2 values in each row, whose columns have no names, got 3 columns"
+        ):
             network.predict(frame.assign(z=1))
 
     def test_rows(self) -> None:

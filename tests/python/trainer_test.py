@@ -86,7 +86,9 @@ class CallbacksTest(support.TestCase):
             steps.append(report)
             threads.add(threading.current_thread())
 
-        validation = {"validation": {"input": [{"points": {"epochs": 1}}, {"batch": {"batch_size": 100}}], "every": 400}}
+        validation = {
+            "validation": {"input": [{"points": {"epochs": 1}}, {"batch": {"batch_size": 100}}], "every": 400}
+        }
         millrace.train(CONFIG, validation, rows=ROWS, on_step=on_step, on_validation=validations.append)
         self.assertEqual([report.step for report in steps], list(range(100, 801, 100)))
         self.assertEqual(set(steps[0].metrics), {"accuracy"})
@@ -147,7 +149,9 @@ optimizer: {sgd: {learning_rate: 0.1}}
         with contextlib.redirect_stderr(io.StringIO()) as shown:
             millrace.train(ENDLESS, {"train.steps": 30000}, rows=ROWS, progress=True)
             millrace.train(ENDLESS, {"train.steps": 30000}, rows=ROWS)
-        self.assertRegex(shown.getvalue(), r"^\rstep \d+  epoch \d+  loss [0-9.e-]+  accuracy [0-9.]+  \d+ rows/s  \d+%.*\n$")
+        self.assertRegex(
+            shown.getvalue(), r"^\rstep \d+  epoch \d+  loss [0-9.e-]+  accuracy [0-9.]+  \d+ rows/s  \d+%.*\n$"
+        )
 
 
 class MetricsTest(support.TestCase):
@@ -184,7 +188,9 @@ class MetricsTest(support.TestCase):
             raise ZeroDivisionError
 
         with self.assertRaises(ZeroDivisionError):
-            millrace.train(ENDLESS, {"metrics": ["fails"]}, rows=ROWS, metrics={"fails": fails}, on_step=lambda report: None)
+            millrace.train(
+                ENDLESS, {"metrics": ["fails"]}, rows=ROWS, metrics={"fails": fails}, on_step=lambda report: None
+            )
 
 
 class PluginsTest(support.TestCase):
@@ -231,7 +237,10 @@ class ThreadsTest(support.TestCase):
     def test_two_trainers_at_once(self) -> None:
         alone = millrace.train(CONFIG, rows=ROWS).result.weights
         found = []
-        threads = [threading.Thread(target=lambda: found.append(millrace.train(CONFIG, rows=ROWS).result.weights)) for _ in "ab"]
+        threads = [
+            threading.Thread(target=lambda: found.append(millrace.train(CONFIG, rows=ROWS).result.weights))
+            for _ in "ab"
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
