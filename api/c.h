@@ -177,8 +177,8 @@ typedef struct millrace_step {
 typedef struct millrace_validation {
   int64_t step; /* the last step before it */
   uint64_t rows;
-  double loss; /* over all rows */
-  int best;    /* 1: better than every validation before */
+  double loss;                  /* over all rows */
+  int best;                     /* 1: better than every validation before */
   const millrace_score* scores; /* the metrics, over all rows */
   size_t score_count;
 } millrace_validation;
@@ -325,13 +325,15 @@ typedef struct millrace_input millrace_input;
 typedef struct millrace_batch millrace_batch;
 
 /* Opens the input of a configuration, which needs no model. Nothing is read yet but the beginnings of files. The
- * configuration's key `threads` says how many threads decode, including the one that calls millrace_input_next(). */
+ * configuration's key `threads` says how many threads decode, including the one that calls millrace_input_next(). With
+ * `held_out` the rows come that the op `hold_out` keeps from the training: once, in order, as a validation sees them.
+ */
 MILLRACE_C_EXPORT millrace_status millrace_input_from_file(const char* path, const char* const* settings, size_t count,
-                                                           const millrace_catalog* catalog, millrace_input** input,
-                                                           millrace_error** error);
+                                                           int held_out, const millrace_catalog* catalog,
+                                                           millrace_input** input, millrace_error** error);
 /* The same for a YAML text; `name` stands for its file in messages. */
 MILLRACE_C_EXPORT millrace_status millrace_input_from_string(const char* text, const char* name,
-                                                             const char* const* settings, size_t count,
+                                                             const char* const* settings, size_t count, int held_out,
                                                              const millrace_catalog* catalog, millrace_input** input,
                                                              millrace_error** error);
 /* Batches may be used and freed later. */

@@ -21,6 +21,7 @@
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/input/build_input.h"
+#include "millrace/trainer/input/pass_input.h"
 
 using namespace millrace;
 using namespace millrace::c;
@@ -35,8 +36,7 @@ struct millrace_batch {
 };
 
 struct millrace_input {
-  millrace_input(const Config& config, const Catalog& catalog)
-      : executor(config.threads), pipeline(build_input(config, catalog), options()) {}
+  millrace_input(int threads, InputGraph graph) : executor(threads), pipeline(std::move(graph), options()) {}
 
   PipelineOptions options() {
     return {.executor = &executor,
@@ -60,35 +60,42 @@ struct millrace_input {
 namespace {
 
 // As `trainer input` reads a configuration.
-millrace_input* open_input(Spec config, const std::vector<std::string>& settings, const Catalog& catalog) {
-  apply_overrides(config, settings, catalog);
-  return new millrace_input(read_config(config, catalog, ConfigUse::input), catalog);
+millrace_input* open_input(Spec spec, const std::vector<std::string>& settings, bool held_out, const Catalog& catalog) {
+  apply_overrides(spec, settings, catalog);
+  const Config config = read_config(spec, catalog, ConfigUse::input);
+  InputGraph graph = build_input(config, catalog);
+  if (held_out) {
+    const PassInput pass =
+        pass_input({.input = config.input, .registry = catalog.ops, .found = &graph.found(), .held_out = true});
+    graph = pass.build(catalog.ops, config.seed, config.written.place().file);
+  }
+  return new millrace_input(config.threads, std::move(graph));
 }
 
 }  // namespace
 
 extern "C" {
 
-millrace_status millrace_input_from_file(const char* path, const char* const* settings, size_t count,
+millrace_status millrace_input_from_file(const char* path, const char* const* settings, size_t count, int held_out,
                                          const millrace_catalog* catalog, millrace_input** input,
                                          millrace_error** error) {
   return guarded(error, [&] {
     require(input, "input");
     *input = nullptr;
     require(path, "path");
-    *input = open_input(read_yaml_file(path), texts_of(settings, count), catalog_of(catalog));
+    *input = open_input(read_yaml_file(path), texts_of(settings, count), held_out != 0, catalog_of(catalog));
   });
 }
 
 millrace_status millrace_input_from_string(const char* text, const char* name, const char* const* settings,
-                                           size_t count, const millrace_catalog* catalog, millrace_input** input,
-                                           millrace_error** error) {
+                                           size_t count, int held_out, const millrace_catalog* catalog,
+                                           millrace_input** input, millrace_error** error) {
   return guarded(error, [&] {
     require(input, "input");
     *input = nullptr;
     require(text, "text");
     require(name, "name");
-    *input = open_input(parse_yaml(text, name), texts_of(settings, count), catalog_of(catalog));
+    *input = open_input(parse_yaml(text, name), texts_of(settings, count), held_out != 0, catalog_of(catalog));
   });
 }
 

@@ -6,7 +6,8 @@ Usage: loading.py [--turns N] [--only wide|narrow] [CONTENDER...]
 
 Each contender is a process of its own; they take turns. All read three epochs, shuffle in a window of 4096 rows, give
 batches of 256 rows and use 2 threads or processes. A line is the median over the turns, of the rows after the first
-batch. Contenders whose libraries are absent are left out. The library of Millrace is found as the package finds it (MILLRACE_LIBRARY).
+batch. Contenders whose libraries are absent are left out. The package finds the library of Millrace as ever
+(MILLRACE_LIBRARY).
 """
 
 from __future__ import annotations

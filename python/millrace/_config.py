@@ -46,10 +46,12 @@ def settings_of(overrides: Overrides) -> list[str]:
     return list(overrides)
 
 
-def open_config(kind: str, config: Config, overrides: Overrides, catalog: Catalog | None) -> _library.Handle:
-    """A trainer or an input. A text of several lines is YAML; other texts and paths are files."""
+def open_config(
+    kind: str, config: Config, overrides: Overrides, catalog: Catalog | None, *more: Any
+) -> _library.Handle:
+    """A trainer or an input, which takes `more`. A text of several lines is YAML; other texts and paths are files."""
     settings = settings_of(overrides)
-    options = (_library.texts(settings), c_size_t(len(settings)), catalog.pointer if catalog else None)
+    options = (_library.texts(settings), c_size_t(len(settings)), *more, catalog.pointer if catalog else None)
     made = c_void_p()
     if isinstance(config, Mapping):
         _library.call(kind + "_from_string", _yaml(config).encode(), b"config", *options, byref(made))

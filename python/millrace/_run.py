@@ -41,7 +41,7 @@ class Run:
         self.error: BaseException | None = None
 
     def ask(self, function: Callable[[], Any]) -> Any:
-        """Calls it on the thread that waits, and returns what it returns. After an exception, which ends the run, None."""
+        """Calls it on the thread that waits, and returns what it returns; None after an exception, which ends all."""
         self._answer, self._function = None, function
         self._asked.release()
         while self._function is function:

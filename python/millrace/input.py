@@ -56,6 +56,7 @@ class Input:
         fields: the names of the fields that make a tuple, in this order.
         convert: called with each array of numbers, for tensors of other libraries: ``torch.from_dlpack``,
             ``jax.numpy.asarray``.
+        held_out: give the rows that the op ``hold_out`` keeps from the training: once, in order, to judge a model by.
         on_log: called with warnings, rows that are left out and lines of the op ``print``; see `Trainer.run`.
     """
 
@@ -68,11 +69,12 @@ class Input:
         plugins: Sequence[str | os.PathLike[str]] = (),
         fields: Sequence[str] | None = None,
         convert: Callable[[np.ndarray[Any, Any]], Any] | None = None,
+        held_out: bool = False,
         on_log: Callable[[str], object] | None = None,
     ) -> None:
         _library.uses_threads()
         self._catalog = Catalog.of(rows, None, plugins)
-        self._handle = open_config("input", config, overrides, self._catalog)
+        self._handle = open_config("input", config, overrides, self._catalog, int(held_out))
         count = _library.function("input_field_count")(self._pointer)
         self._shapes = [self._shape(index) for index in range(count)]
         self.fields = tuple(field_of(_library.function("input_field")(self._pointer, index)) for index in range(count))

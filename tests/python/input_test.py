@@ -116,6 +116,23 @@ class BatchesTest(support.TestCase):
         with self.assertRaises(millrace.DataError):
             shuffled().restore(b"something else")
 
+    def test_rows_that_are_held_out(self) -> None:
+        config = {
+            "input": [
+                {"filename_queue": {"files": "points.csv", "epochs": 2}},
+                "csv_reader",
+                {"decode_csv": {"fields": {"label": {"columns": 16, "type": "int32"}}}},
+                {"hold_out": {"share": 0.25}},
+                {"shuffle_batch": {"batch_size": 32, "min_after_dequeue": 100, "allow_smaller_final_batch": True}},
+            ]
+        }
+        trained = np.concatenate([batch["label"] for batch in millrace.Input(config)])[:, 0]
+        held = np.concatenate([batch["label"] for batch in millrace.Input(config, held_out=True)])[:, 0]
+        self.assertTrue((np.diff(held) > 0).all())
+        self.assertEqual(sorted([*set(trained), *held]), list(range(400)))
+        with self.assertRaisesRegex(millrace.ConfigError, "hold"):
+            shuffled(held_out=True)
+
     def test_errors_have_a_place(self) -> None:
         self.write("points.csv", "1,2\n")
         with self.assertRaises(millrace.Error):

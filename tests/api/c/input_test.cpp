@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,9 +35,9 @@ class CInput : public ::testing::Test {
         label: {columns: 3, type: int64}
 )" + more + "  - batch: {batch_size: 2, allow_smaller_final_batch: true}\n";
   }
-  void open(const std::string& more = "", const std::vector<const char*>& settings = {}) {
-    EXPECT_DONE(millrace_input_from_string(config(more).c_str(), "i.yaml", settings.data(), settings.size(), nullptr,
-                                           &input_, &error));
+  void open(const std::string& more = "", const std::vector<const char*>& settings = {}, int held_out = 0) {
+    EXPECT_DONE(millrace_input_from_string(config(more).c_str(), "i.yaml", settings.data(), settings.size(), held_out,
+                                           nullptr, &input_, &error));
   }
   bool next() {
     millrace_batch_free(batch_);
@@ -163,6 +165,25 @@ TEST_F(CInput, TellsWhatIsLeftOut) {
   EXPECT_NE(log.find("left out " + folder_.path("a.csv:2")), log.npos) << log;
 }
 
+TEST_F(CInput, GivesTheRowsThatAreHeldOut) {
+  std::string lines;
+  for (int row = 0; row < 100; ++row) lines += std::to_string(row) + ",red,1,1\n";
+  folder_.write("a.csv", lines);
+  const std::string op = "  - hold_out: {share: 0.25}\n";
+  open(op, {"input.filename_queue.epochs=1"});
+  std::vector<float> all = all_x();
+  const size_t trained = all.size();
+  millrace_input_free(input_);
+  open(op, {}, 1);
+  for (const float x : all_x()) all.push_back(x);
+  EXPECT_GT(trained, 50U);
+  EXPECT_TRUE(std::is_sorted(all.begin() + static_cast<std::ptrdiff_t>(trained), all.end()));
+  std::sort(all.begin(), all.end());
+  std::vector<float> expected(100);
+  std::iota(expected.begin(), expected.end(), 0.0F);
+  EXPECT_EQ(all, expected);
+}
+
 TEST_F(CInput, AnotherThreadStopsIt) {
   open("", {"input.filename_queue.epochs=1000000000"});
   std::thread other([this] { millrace_input_stop(input_); });
@@ -188,7 +209,7 @@ TEST_F(CInput, ErrorsHaveTheirPlaceAndStay) {
 
 TEST_F(CInput, ArgumentsAreChecked) {
   millrace_error* error = nullptr;
-  EXPECT_EQ(millrace_input_from_file("none.yaml", nullptr, 0, nullptr, &input_, &error), MILLRACE_ERROR_MISSING);
+  EXPECT_EQ(millrace_input_from_file("none.yaml", nullptr, 0, 0, nullptr, &input_, &error), MILLRACE_ERROR_MISSING);
   millrace_error_free(error);
   EXPECT_EQ(millrace_input_next(nullptr, &batch_, &error), MILLRACE_ERROR_ARGUMENT);
   EXPECT_EQ(text_of(error), "input is NULL");
