@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import datetime
+import decimal
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,65 +41,111 @@ def address(array: np.ndarray[Any, Any]) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _texts_of(value: Any) -> list[bytes | None]:
-    """None, NaN and the like are missing values. A whole number is a text without a point, as it is in a file."""
-    out: list[bytes | None] = []
-    for item in value:
-        if isinstance(item, str):
-            out.append(item.encode())
-        elif isinstance(item, bytes):
-            out.append(item)
-        elif item is None or str(item) in ("nan", "<NA>", "NaT"):
-            out.append(None)
-        elif isinstance(item, (float, np.floating)) and float(item).is_integer():
-            out.append(str(int(item)).encode())
-        else:
-            out.append(str(item).encode())
-    if any(text is not None and b"\0" in text for text in out):
-        raise ValueError("a text holds a zero byte, which ends texts for Millrace")
-    return out
+def _is_gap(item: Any) -> bool:
+    """None, NaN and the like are missing values."""
+    return item is None or (not isinstance(item, (str, bytes)) and str(item) in ("nan", "<NA>", "NaT"))
+
+
+def text_of(item: Any) -> bytes | None:
+    """A whole number is a text without a point, as it is in a file."""
+    if isinstance(item, (str, bytes)):
+        return _library.text(item)
+    if _is_gap(item):
+        return None
+    if isinstance(item, (float, np.floating)) and float(item).is_integer():
+        item = int(item)
+    return _library.text(str(item))
 
 
 def to_array(value: Any) -> np.ndarray[Any, Any]:
     """An array of NumPy; a tensor of another library that lies in memory is not copied."""
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "__dlpack__"):
+    if isinstance(value, np.ma.MaskedArray):
+        value = _without_mask(value)
+    elif hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
         return np.from_dlpack(value)
-    if hasattr(value, "to_numpy"):
-        dtype: Any = getattr(value, "dtype", None)
-        if hasattr(dtype, "na_value") and dtype.kind in "iufb":  # pandas has such numbers with gaps
-            return value.to_numpy(dtype="float64", na_value=np.nan)  # type: ignore[no-any-return]
-        if hasattr(dtype, "na_value") and dtype.kind == "M":
-            return value.to_numpy(dtype="datetime64[ns]")  # type: ignore[no-any-return]
-        return value.to_numpy()  # type: ignore[no-any-return]
-    return np.asarray(value)
+    elif hasattr(value, "to_numpy"):
+        value = _of_column(value)
+    array = np.asarray(value)
+    if isinstance(value, (list, tuple)) and array.dtype.kind in "US":
+        array = np.asarray(value, object)  # NumPy would make texts of gaps
+    return _typed(array) if array.dtype.kind == "O" else array
 
 
-def _parsed(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
-    """Numbers of objects and texts: numbers, or else dates and times as ISO 8601 writes them. None is NaN."""
+def _without_mask(array: np.ma.MaskedArray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What is masked is missing."""
+    out: np.ndarray[Any, Any] = array.data
+    if np.ma.is_masked(array):
+        gap = {"f": np.nan, "M": np.datetime64("NaT")}.get(array.dtype.kind)
+        out = out.astype(out.dtype if gap is not None else object)
+        out[np.ma.getmaskarray(array)] = gap
+    return out
+
+
+def _of_column(column: Any) -> Any:
+    """Of a column of pandas or polars."""
+    dtype: Any = getattr(column, "dtype", None)
+    if hasattr(dtype, "na_value") and dtype.kind in "iufb" and column.isna().any():
+        return column.to_numpy(dtype="float64", na_value=np.nan)
+    if hasattr(dtype, "na_value") and dtype.kind == "M":
+        return column.to_numpy(dtype="datetime64[us]")
+    return column.to_numpy()
+
+
+def _typed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers with and without gaps that NumPy holds as objects."""
+    items = array.reshape(-1).tolist()
+    numbers = False
+    for index, item in enumerate(items):
+        if isinstance(item, (Real, decimal.Decimal)) and not isinstance(item, bool):
+            numbers = True
+        elif not _is_gap(item):
+            return array
+        else:
+            items[index] = np.nan
+    typed = np.array(items).reshape(array.shape) if numbers else array
+    return typed.astype("f8") if numbers and typed.dtype.kind == "O" else typed
+
+
+def _parsed(array: np.ndarray[Any, Any], dtype: np.dtype[Any], name: str) -> np.ndarray[Any, Any]:
+    """Numbers of texts, or in a field of float64 seconds of dates and times: objects, or texts as ISO 8601 writes them.
+    An empty text is missing, as in a file."""
+    items = [None if _is_gap(item) or item in ("", b"") else item for item in array.reshape(-1).tolist()]
     try:
-        return array.astype("f8")
+        numbers = np.array([np.nan if item is None else float(item) for item in items])
     except (TypeError, ValueError) as error:
         try:
-            return _seconds(array.astype("datetime64[ns]"))
+            if dtype != np.float64:
+                raise
+            numbers = _seconds(np.array(["NaT" if item is None else _in_utc(item) for item in items], "M8[us]"))
         except (TypeError, ValueError):
             raise ValueError(f"the field {name} takes numbers: {error}") from None
+    return numbers.reshape(array.shape)
+
+
+def _in_utc(item: Any) -> Any:
+    """NumPy knows no time zones."""
+    zone = getattr(item, "tzinfo", None)
+    return item if zone is None else item.astimezone(datetime.timezone.utc).replace(tzinfo=None)
 
 
 def _seconds(times: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Since the beginning of 1970, UTC; NaN if there is no time."""
-    seconds = times.astype("datetime64[ns]").astype("i8") / 1e9
+    seconds = times.astype("M8[us]").astype("i8") / 1e6
     return np.where(np.isnat(times), np.nan, seconds)
 
 
-def _numbers_of(array: np.ndarray[Any, Any], dtype: np.dtype[Any], name: str) -> np.ndarray[Any, Any]:
+def numbers_of(array: np.ndarray[Any, Any], dtype: np.dtype[Any], name: str) -> np.ndarray[Any, Any]:
     """A contiguous array of the type; the array itself where it is one."""
     if array.dtype == dtype:
         return np.ascontiguousarray(array)
-    if array.dtype.kind == "M":  # dates and times are seconds since 1970
-        array = _seconds(array)
-    numbers = array if array.dtype.kind in "fiub" else _parsed(array, name)
+    if array.dtype.kind == "M":
+        numbers = _seconds(array)
+    elif array.dtype.kind in "OSUT":
+        numbers = _parsed(array, dtype, name)
+    elif array.dtype.kind in "fiub":
+        numbers = array
+    else:
+        raise ValueError(f"the field {name} takes numbers, got {array.dtype}")
     with np.errstate(invalid="ignore", over="ignore"):
         out = np.ascontiguousarray(numbers, dtype)
     if dtype.kind != "f" and not np.can_cast(numbers.dtype, dtype) and not np.array_equal(out, numbers):
@@ -115,15 +164,15 @@ def _rows_of(value: Any, field: Field) -> tuple[int, Any]:
         per_row = array.size // max(rows, 1)
         raise ValueError(f"the field {field.name} has {_count(width)} in each row, got {_count(per_row)} in each row")
     if field.dtype is None:
-        return rows, (ctypes.c_char_p * array.size)(*_texts_of(array.reshape(-1).tolist()))
-    return rows, _numbers_of(array, field.dtype, field.name)
+        return rows, (ctypes.c_char_p * array.size)(*map(text_of, array.reshape(-1).tolist()))
+    return rows, numbers_of(array, field.dtype, field.name)
 
 
 def _count(values: int) -> str:
     return f"{values} value" + ("" if values == 1 else "s")
 
 
-def _is_table(rows: Any) -> bool:
+def is_table(rows: Any) -> bool:
     return isinstance(rows, Mapping) or (hasattr(rows, "columns") and hasattr(rows, "__getitem__"))
 
 
@@ -139,7 +188,7 @@ def _from_columns(table: Any, field: Field) -> Any:
     if field.dtype is None:
         return np.stack([np.atleast_1d(np.asarray(column, object)) for column in columns], axis=1)
     arrays = [np.atleast_1d(to_array(column)) for column in columns]
-    return np.stack([_numbers_of(array, field.dtype, field.name) for array in arrays], axis=1)
+    return np.stack([numbers_of(array, field.dtype, field.name) for array in arrays], axis=1)
 
 
 def _from_table(table: Any, fields: Sequence[Field]) -> list[Any]:
@@ -171,11 +220,12 @@ def _from_table(table: Any, fields: Sequence[Field]) -> list[Any]:
 def values_of(rows: Any, fields: Sequence[Field]) -> tuple[int, list[Any]]:
     """The number of rows and, for each field, an array or an array of texts."""
     if isinstance(rows, (list, tuple)) and rows and isinstance(rows[0], Mapping):
-        rows = {name: [row.get(name) for row in rows] for name in rows[0]}
+        names = dict.fromkeys(name for row in rows for name in row)
+        rows = {name: [row.get(name) for row in rows] for name in names}
     for field in fields:
         if field.width == 0:
             raise ValueError(f"the field {field.name} takes any number of values in a row, which Python cannot give")
-    if _is_table(rows):
+    if is_table(rows):
         values = _from_table(rows, fields)
     elif len(fields) == 1:
         values = [rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any, Union
@@ -28,11 +29,11 @@ def _plain(value: Any) -> Any:
 
 
 def _yaml(value: Any) -> str:
-    """JSON is YAML, but for numbers that are not finite."""
+    """JSON is YAML, but for numbers that are not finite, and for characters that YAML wants escaped."""
     text = json.dumps(value, default=_plain, ensure_ascii=False)
     for name, yaml in (("NaN", ".nan"), ("-Infinity", "-.inf"), ("Infinity", ".inf")):
         text = yaml if text == name else text
-    return text
+    return re.sub("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def settings_of(overrides: Overrides) -> list[str]:
@@ -51,12 +52,12 @@ def open_config(
 ) -> _library.Handle:
     """A trainer or an input, which takes `more`. A text of several lines is YAML; other texts and paths are files."""
     settings = settings_of(overrides)
-    options = (_library.texts(settings), c_size_t(len(settings)), *more, catalog.pointer if catalog else None)
+    options = (_library.texts(settings), c_size_t(len(settings)), *more, catalog.handle if catalog else None)
     made = c_void_p()
     if isinstance(config, Mapping):
-        _library.call(kind + "_from_string", _yaml(config).encode(), b"config", *options, byref(made))
+        _library.call(kind + "_from_string", _library.text(_yaml(config)), b"config", *options, byref(made))
     elif isinstance(config, str) and "\n" in config:
-        _library.call(kind + "_from_string", config.encode(), b"config", *options, byref(made))
+        _library.call(kind + "_from_string", _library.text(config), b"config", *options, byref(made))
     else:
-        _library.call(kind + "_from_file", os.fsencode(config), *options, byref(made))
-    return _library.Handle(made, kind + "_free")
+        _library.call(kind + "_from_file", _library.path(config), *options, byref(made))
+    return _library.Handle(made, kind + "_free", catalog)

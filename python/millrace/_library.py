@@ -241,10 +241,10 @@ _declare()
 version: str = library.millrace_version().decode()
 
 
-def load_plugin(catalog: c_void_p, path: str) -> None:
+def load_plugin(catalog: Handle, file: str) -> None:
     """Plug-ins use the names of the library, which only then are known to what is loaded later."""
     ctypes.CDLL(library._name, ctypes.RTLD_GLOBAL)
-    call("catalog_load_plugin", catalog, os.fsencode(path))
+    call("catalog_load_plugin", catalog, path(file))
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -299,26 +299,36 @@ def check_fork() -> None:
         )
 
 
-class Handle:
-    """Owns an object of the library: frees it at the end, but not in a child that was forked."""
+class Handle(c_void_p):
+    """Owns an object of the library, and is the argument for it. The object is freed when nothing has its handle any
+    more: not while a call uses it, whoever closes it meanwhile; and not in a child that was forked. Until then the
+    handle keeps what the library may call."""
 
-    __slots__ = ("pointer", "_free", "_process", "__weakref__")
-
-    def __init__(self, pointer: c_void_p, free: str) -> None:
-        self.pointer: c_void_p | None = pointer
+    def __init__(self, pointer: c_void_p, free: str, keeps: object = None) -> None:
         self._free = function(free)
+        self._keeps = keeps
         self._process = os.getpid()
-
-    def close(self) -> None:
-        pointer, self.pointer = self.pointer, None
-        if pointer is not None and self._process == os.getpid():
-            self._free(pointer)
+        super().__init__(pointer.value)
 
     def __del__(self, getpid: Callable[[], int] = os.getpid) -> None:
-        if self.pointer is not None and self._process == getpid():
-            self._free(self.pointer)
+        # Another object in the same garbage may still use this one. The library knows NULL.
+        pointer, self.value = self.value, None
+        if pointer is not None and self._process == getpid():
+            self._free(pointer)
+
+
+def text(value: str | bytes) -> bytes:
+    """A text for the library, which ends texts at a zero byte."""
+    out = value if isinstance(value, bytes) else value.encode(errors="surrogateescape")
+    if b"\0" in out:
+        raise ValueError(f"a text holds a zero byte: {value!r}")
+    return out
+
+
+def path(value: str | bytes | os.PathLike[Any]) -> bytes:
+    return text(os.fsencode(value))
 
 
 def texts(values: Sequence[str]) -> Any:
     """An array of texts for the library."""
-    return (c_char_p * len(values))(*(value.encode() for value in values))
+    return (c_char_p * len(values))(*map(text, values))

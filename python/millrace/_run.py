@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import logging
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._catalog import Calls
 
 logger = logging.getLogger("millrace")
 
@@ -24,6 +30,50 @@ def log(text: str) -> None:
     warnings.warn(text[len("warning: ") :], stacklevel=level)  # the program's call
 
 
+def _handles_interrupts() -> bool:
+    """Whether Ctrl-C raises KeyboardInterrupt in this thread."""
+    this = threading.current_thread() is threading.main_thread()
+    return this and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@contextlib.contextmanager
+def interrupts_later(calls: Calls) -> Iterator[None]:
+    """For a call of the library that may call the program. Python would lose a KeyboardInterrupt between the library
+    and the first line of a function, and the library would go on. So one is raised inside an iterator of the program,
+    or else after the call."""
+    if not _handles_interrupts():
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        came.append(number)
+        if len(came) == 1 and calls.inside is threading.main_thread():
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
+
+
+_running: weakref.WeakSet[Run] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Runs of threads that Python does not wait for must not outlive it."""
+    for run in list(_running):
+        run.end()
+
+
+def _nothing() -> None:
+    pass
+
+
 class Run:
     """A run on a thread of its own, so that signals reach the thread that waits for it at any time. Functions of the
     program are called on the thread that waits.
@@ -32,21 +82,28 @@ class Run:
     where it is until it is answered.
     """
 
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
+    def __init__(self, body: Callable[[], None], stop: Callable[[], None]) -> None:
+        self._body, self._stop = body, stop
         self._function: Callable[[], Any] | None = None
         self._answer: Any = None
         self._asked, self._answered = threading.Semaphore(0), threading.Semaphore(0)
-        self._ended = False
+        self._ended = self._left = False
         self.error: BaseException | None = None
+        self._failed: BaseException | None = None
+        self._thread = threading.Thread(name="millrace training", target=self._run, daemon=True)
 
     def ask(self, function: Callable[[], Any]) -> Any:
         """Calls it on the thread that waits, and returns what it returns; None after an exception, which ends all."""
         self._answer, self._function = None, function
         self._asked.release()
-        while self._function is function:
+        while self._function is function and not self._left:
             self._answered.acquire(timeout=0.2)
         return self._answer
+
+    def end(self) -> None:
+        if self._thread.is_alive():
+            self._stop()
+            self._thread.join()
 
     def _fail(self, error: BaseException) -> None:
         self.error = self.error or error
@@ -67,36 +124,37 @@ class Run:
             raise KeyboardInterrupt
         self._fail(KeyboardInterrupt())
 
-    def wait(self, body: Callable[[], None]) -> None:
-        """Runs `body` and waits for it. Raises the first exception of the program, else the body's."""
-        failed: list[BaseException] = []
+    def _run(self) -> None:
+        try:
+            self._body()
+        except BaseException as error:
+            self._failed = error
+        self._ended = True
+        self._asked.release()
 
-        def run() -> None:
-            try:
-                body()
-            except BaseException as error:
-                failed.append(error)
-            self._ended = True
-            self._asked.release()
-
-        thread = threading.Thread(target=run, name="millrace training")
-        handles = threading.current_thread() is threading.main_thread()
-        handles = handles and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    def wait(self) -> None:
+        """Waits for the end. Raises the first exception of the program, else that of the body."""
+        handles = _handles_interrupts()
         if handles:
             signal.signal(signal.SIGINT, self._interrupt)
         try:
-            thread.start()
+            _running.add(self)
+            self._thread.start()
             while not self._ended or self._function is not None:
                 try:
                     self._answer_one()
                 except BaseException as error:
                     self._fail(error)
                     self._function = None
-            thread.join()
+            self._thread.join()
+            self._body = self._stop = _nothing  # whose objects may go now
         finally:
+            # An exception out of a signal handler may also come while another one is dealt with.
+            self._left = True
+            self._stop()
             if handles:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.error is not None:
-            raise self.error from (failed[0] if failed else None)
-        if failed:
-            raise failed[0]
+            raise self.error from self._failed
+        if self._failed is not None:
+            raise self._failed

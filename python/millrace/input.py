@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref, c_char_p, c_int64, c_size_t, c_void_p
 from typing import Any
@@ -11,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from . import _library
-from ._catalog import Catalog
+from ._catalog import Calls, Catalog
 from ._columns import Field, field_of
 from ._config import Config, Overrides, open_config
 from .errors import Error
-from ._run import log
-
-_values = _library.function("batch_values")
+from ._run import interrupts_later, log
 
 
 class _Memory:
@@ -34,6 +33,20 @@ class _Memory:
             "strides": strides,
             "typestr": dtype.str,
         }
+
+
+class _Alone:
+    """A lock, with an error where it would wait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise ValueError("the input is in use, by another thread or by the function that this one calls")
+
+    def __exit__(self, *exception: object) -> None:
+        self._lock.release()
 
 
 class Input:
@@ -74,10 +87,10 @@ class Input:
     ) -> None:
         _library.uses_threads()
         self._catalog = Catalog.of(rows, None, plugins)
-        self._handle = open_config("input", config, overrides, self._catalog, int(held_out))
-        count = _library.function("input_field_count")(self._pointer)
+        self._handle: _library.Handle | None = open_config("input", config, overrides, self._catalog, int(held_out))
+        count = _library.function("input_field_count")(self._open)
         self._shapes = [self._shape(index) for index in range(count)]
-        self.fields = tuple(field_of(_library.function("input_field")(self._pointer, index)) for index in range(count))
+        self.fields = tuple(field_of(_library.function("input_field")(self._open, index)) for index in range(count))
         """The fields of a row."""
         names = [field.name for field in self.fields]
         for name in fields or ():
@@ -87,60 +100,64 @@ class Input:
         self._wanted = [(name, names.index(name)) for name in (names if fields is None else fields)]
         self._convert = convert
         self._batch: _library.Handle | None = None
-        self._log_error: BaseException | None = None
-        self._on_log = _library.OnLog(self._note_log(on_log or log))
-        _library.call("input_on_log", self._pointer, self._on_log, None)
+        self._alone = _Alone()
+        self._log_calls = Calls()
+        self._on_log = _library.OnLog(_note_log(on_log or log, self._log_calls))
+        _library.call("input_on_log", self._open, self._on_log, None)
 
     @property
-    def _pointer(self) -> c_void_p:
+    def _open(self) -> _library.Handle:
         _library.check_fork()
-        if self._handle.pointer is None:
+        handle = self._handle
+        if handle is None:
             raise ValueError("the input is closed")
-        return self._handle.pointer
+        return handle
 
-    def _note_log(self, on_log: Callable[[str], object]) -> Callable[[Any, bytes], None]:
-        def call(user: Any, text: bytes) -> None:
-            try:
-                on_log(text.decode(errors="replace"))
-            except BaseException as error:
-                self._log_error = self._log_error or error
-
-        return call
+    def _next(self) -> _library.Handle:
+        """The next batch; it is NULL at the end."""
+        made = c_void_p()
+        with self._alone:
+            _library.call("input_next", self._open, byref(made))
+        return _library.Handle(made, "batch_free")
 
     def _shape(self, index: int) -> tuple[int, ...]:
         room = (c_int64 * 8)()
-        rank = _library.function("input_shape")(self._pointer, index, room, len(room))
+        rank = _library.function("input_shape")(self._open, index, room, len(room))
         return tuple(room[:rank])
 
     @property
     def batch_size(self) -> int:
         """The most rows of a batch."""
-        return int(_library.function("input_batch_size")(self._pointer))
+        return int(_library.function("input_batch_size")(self._open))
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        made = c_void_p()
-        try:
-            _library.call("input_next", self._pointer, byref(made))
-        except Error as error:
-            if self._catalog is not None and self._catalog.error is not None:
-                raise self._catalog.error from error
-            raise
-        if self._log_error is not None:
-            error_of_log, self._log_error = self._log_error, None
+        calls = self._catalog.calls if self._catalog is not None else None
+        if calls is None or not calls.iterate:
+            batch = self._next()
+        else:
+            try:
+                with interrupts_later(calls):
+                    batch = self._next()
+            except Error as error:
+                if calls.error is not None:
+                    raise calls.error from error
+                raise
+        if self._log_calls.error is not None:
+            error_of_log, self._log_calls.error = self._log_calls.error, None
             raise error_of_log
-        if made.value is None:
+        if batch.value is None:
             raise StopIteration
-        self._batch = batch = _library.Handle(made, "batch_free")
-        rows = int(_library.function("batch_rows")(made))
-        arrays = {name: self._array(batch, index, rows) for name, index in self._wanted}
-        return tuple(arrays.values()) if self._as_tuple else arrays
+        self._batch = batch
+        rows = int(_library.function("batch_rows")(batch))
+        arrays = ((name, self._array(batch, index, rows)) for name, index in self._wanted)
+        return tuple(array for _, array in arrays) if self._as_tuple else dict(arrays)
 
     def _array(self, batch: _library.Handle, index: int, rows: int) -> Any:
         found = _library.Values(ctypes.sizeof(_library.Values))
-        _library.call("batch_values", batch.pointer, index, byref(found))
+        _library.call("batch_values", batch, index, byref(found))
         field = self.fields[index]
         if field.dtype is None:
             values = _texts(found, rows * field.width if field.width > 0 else found.row_ends[rows - 1])
@@ -168,38 +185,50 @@ class Input:
         """Where each row of the newest batch comes from: ``a.csv:17``."""
         batch, place, out = self._newest(), c_char_p(), []
         for row in range(_library.function("batch_rows")(batch)):
-            _library.call("batch_place", batch, self._pointer, row, byref(place))
+            _library.call("batch_place", batch, self._open, row, byref(place))
             out.append((place.value or b"").decode(errors="surrogateescape"))
         return out
 
-    def _newest(self) -> c_void_p:
-        if self._batch is None or self._batch.pointer is None:
+    def _newest(self) -> _library.Handle:
+        if self._batch is None:
             raise ValueError("no batch was made yet")
-        return self._batch.pointer
+        return self._batch
 
     def state(self) -> bytes:
         """The state after the newest batch. It holds names and places, and no rows."""
         data, size = c_void_p(), c_size_t()
-        _library.call("input_save", self._pointer, byref(data), byref(size))
-        return ctypes.string_at(data, size.value)
+        with self._alone:
+            _library.call("input_save", self._open, byref(data), byref(size))
+            return ctypes.string_at(data, size.value)
 
     def restore(self, state: bytes) -> None:
         """Makes a new Input of the same configuration go on after a state, also with another number of threads."""
-        _library.call("input_restore", self._pointer, state, len(state))
+        with self._alone:
+            _library.call("input_restore", self._open, bytes(memoryview(state)), len(state))
 
     def stop(self) -> None:
         """Ends the batches, even if a thread waits for one. From any thread."""
-        _library.function("input_stop")(self._pointer)
+        _library.function("input_stop")(self._open)
 
     def close(self) -> None:
-        """Frees threads and files now. Arrays of batches stay."""
-        self._handle.close()
+        """Frees threads and files now, or when the batch that is being made is there. Arrays of batches stay."""
+        self._handle = None
 
     def __enter__(self) -> Input:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _note_log(on_log: Callable[[str], object], calls: Calls) -> Callable[[Any, bytes], None]:
+    def call(user: Any, text: bytes) -> None:
+        try:
+            on_log(text.decode(errors="replace"))
+        except BaseException as error:
+            calls.failed(error)
+
+    return call
 
 
 def _texts(found: _library.Values, count: int) -> np.ndarray[Any, Any]:

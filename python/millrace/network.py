@@ -26,7 +26,7 @@ _answer = _library.function("network_answer")
 class _OneRow:
     """Memory for the calls of one thread with one row. To copy a row costs less than to find out where it lies."""
 
-    def __init__(self, pointer: int, dtype: np.dtype[Any], width: int, outputs: int, choices: int) -> None:
+    def __init__(self, network: _library.Handle, dtype: np.dtype[Any], width: int, outputs: int, choices: int) -> None:
         self.row = np.empty((1, width), dtype)
         self.outputs = np.empty((1, outputs), np.float32)
         self.classes = np.empty((1, choices), np.int64)
@@ -34,8 +34,8 @@ class _OneRow:
         self._rows = pointers_to([self.row])
         to = address(self.outputs)
         classes = address(self.classes) if choices > 0 else None
-        self.predict = (pointer, ctypes.addressof(self._rows), 1, to, None)
-        self.answer = (pointer, to, 1, classes, address(self.values), None)
+        self.predict = (network, ctypes.addressof(self._rows), 1, to, None)
+        self.answer = (network, to, 1, classes, address(self.values), None)
 
 
 class Network:
@@ -101,13 +101,15 @@ class Network:
     def _load(self, path: str, threads: int, best: bool, catalog: Catalog | None) -> None:
         self._threads, self._best, self._catalog = threads, best, catalog
         self._local = threading.local()
+        if not 0 <= threads <= 4096:
+            raise ValueError(f"threads is {threads}, expected 0 (all) to 4096")
         if threads != 1:
             _library.uses_threads()
-        pointer = ctypes.c_void_p()
+        made = ctypes.c_void_p()
         function = "network_load_best" if best else "network_load"
-        _library.call(function, os.fsencode(path), threads, catalog.pointer if catalog else None, ctypes.byref(pointer))
-        self._handle = _library.Handle(pointer, "network_free")
-        self._pointer = pointer.value
+        given = catalog.handle if catalog else None
+        _library.call(function, _library.path(path), threads, given, ctypes.byref(made))
+        self._handle = pointer = _library.Handle(made, "network_free", catalog)
         self._outputs = int(_library.function("network_outputs")(pointer))
         self._choices = int(_library.function("network_choices")(pointer))
         self.fields = self._read_fields(pointer)
@@ -122,7 +124,7 @@ class Network:
         self._shapes_of_one = ((1, self._plain[1]), (self._plain[1],))
 
     @staticmethod
-    def _read_fields(pointer: ctypes.c_void_p) -> tuple[Field, ...]:
+    def _read_fields(pointer: _library.Handle) -> tuple[Field, ...]:
         out = []
         for index in range(_library.function("network_field_count")(pointer)):
             found = _library.function("network_field")(pointer, index)
@@ -152,12 +154,17 @@ class Network:
         values = pointers_to(keep)
         if out is None:
             out = np.empty((count, self._outputs), np.float32)
-        elif out.dtype != np.float32 or out.shape != (count, self._outputs) or not out.flags.carray:
+        elif (
+            not isinstance(out, np.ndarray)
+            or out.dtype != np.float32
+            or out.shape != (count, self._outputs)
+            or not out.flags.carray
+        ):
             raise ValueError(f"out must be a contiguous float32 array of the shape ({count}, {self._outputs})")
         if self._threads != 1:
             _library.check_fork()
-        if _predict(self._pointer, values, count, address(out), None) != 0:
-            _library.call("network_predict", self._pointer, values, count, address(out))  # the same, with its error
+        if _predict(self._handle, values, count, address(out), None) != 0:
+            _library.call("network_predict", self._handle, values, count, address(out))  # the same, with its error
         return out
 
     def _one_row(self, rows: Any) -> _OneRow | None:
@@ -169,8 +176,8 @@ class Network:
             one = self._local.one
         except AttributeError:
             dtype, width = self._plain
-            assert dtype is not None and self._pointer is not None
-            one = self._local.one = _OneRow(self._pointer, dtype, width, self._outputs, self._choices)
+            assert dtype is not None
+            one = self._local.one = _OneRow(self._handle, dtype, width, self._outputs, self._choices)
         if self._threads != 1:
             _library.check_fork()
         one.row[...] = rows
@@ -209,7 +216,7 @@ class Network:
         count = len(outputs)
         classes = np.empty((count, self._choices), np.int64)
         values = np.empty((count, self._outputs))
-        status = _answer(self._pointer, address(outputs), count, address(classes), address(values), None)
+        status = _answer(self._handle, address(outputs), count, address(classes), address(values), None)
         if status != 0:
             raise InternalError("the outputs have no answer")
         return classes, values
@@ -231,8 +238,9 @@ class Network:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model file."""
+        model = self.to_bytes()  # which reads the file that the network was loaded from, perhaps this one
         with open(path, "wb") as file:
-            file.write(self.to_bytes())
+            file.write(model)
 
     def __getstate__(self) -> dict[str, Any]:
         if self._catalog is not None and not self._catalog.pickles:

@@ -10,7 +10,7 @@ from ctypes import byref, c_int64
 from typing import Any
 
 from . import _library
-from ._catalog import Catalog, Metric, MetricFunction
+from ._catalog import Calls, Catalog, Metric, MetricFunction
 from ._config import Config, Overrides, open_config
 from ._progress import Progress
 from ._run import Run, log
@@ -47,19 +47,21 @@ class Trainer:
     ) -> None:
         _library.uses_threads()
         self._catalog = Catalog.of(rows, metrics, plugins)
-        self._handle = open_config("trainer", config, overrides, self._catalog)
+        self._handle: _library.Handle | None = open_config("trainer", config, overrides, self._catalog)
 
     @property
-    def _pointer(self) -> ctypes.c_void_p:
+    def _open(self) -> _library.Handle:
         _library.check_fork()
-        assert self._handle.pointer is not None
-        return self._handle.pointer
+        handle = self._handle
+        if handle is None:
+            raise ValueError("the trainer is closed")
+        return handle
 
     def resume(self, file: str | os.PathLike[str] | None = None) -> int | None:
         """Makes `run()` go on from the newest whole checkpoint of the key ``checkpoint``, or from `file`. Returns the
         last step before it; None if there is no checkpoint, and the run begins."""
         step = c_int64()
-        _library.call("trainer_resume", self._pointer, None if file is None else os.fsencode(file), byref(step))
+        _library.call("trainer_resume", self._open, None if file is None else _library.path(file), byref(step))
         return None if step.value < 0 else step.value
 
     def run(
@@ -89,7 +91,7 @@ class Trainer:
             on_progress: called at most about ten times a second.
             progress: whether to show a line of progress; None: if standard error is a terminal or a notebook.
         """
-        run = Run(self.stop)
+        handle = self._open
         shown = Progress.wanted(progress)
         kept: list[Any] = []
 
@@ -120,33 +122,34 @@ class Trainer:
             callback(_library.OnCheckpoint, on_checkpoint, checkpoint_of),
             callback(_library.OnStep, all_progress if shown is not None or on_progress else None, step_of),
         )
-        pointer = self._pointer
         result = _library.Result(ctypes.sizeof(_library.Result))
 
         def body() -> None:
-            _library.call("trainer_run", pointer, byref(callbacks), byref(result))
-            self.result = self._read(result)
+            _library.call("trainer_run", handle, byref(callbacks), byref(result))
+            self.result = self._read(handle, result)
 
-        catalog = self._catalog
-        if catalog is not None:
-            catalog.ask = run.ask
+        run = Run(body, lambda: _library.function("trainer_stop")(handle))
+        calls = self._catalog.calls if self._catalog is not None else Calls()
+        calls.run = run
         try:
-            run.wait(body)
+            run.wait()
         except Exception as error:
-            if run.error is None and catalog is not None and catalog.error is not None:
-                raise catalog.error from error
+            if run.error is None and calls.error is not None:
+                raise calls.error from error
             raise
         finally:
+            calls.run = None
             if shown is not None:
                 shown.close()
-        if catalog is not None and catalog.error is not None:
-            raise catalog.error
+        if calls.error is not None:
+            raise calls.error
         assert self.result is not None
         return self.result
 
-    def _read(self, result: _library.Result) -> Result:
+    @staticmethod
+    def _read(handle: _library.Handle, result: _library.Result) -> Result:
         score, metrics = _library.Score(), dict[str, float]()
-        while _library.function("trainer_score")(self._pointer, len(metrics), byref(score)):
+        while _library.function("trainer_score")(handle, len(metrics), byref(score)):
             metrics[score.name.decode()] = score.value
         names = "steps rows epochs seconds loss input_wait checkpoints late_checkpoints failed_checkpoints".split()
         return Result(
@@ -154,26 +157,26 @@ class Trainer:
             weights=result.weights.decode(),
             resumed=None if result.resumed < 0 else result.resumed,
             metrics=metrics,
-            checkpoint_failure=_library.function("trainer_checkpoint_failure")(self._pointer).decode(errors="replace"),
+            checkpoint_failure=_library.function("trainer_checkpoint_failure")(handle).decode(errors="replace"),
             **{name: getattr(result, name) for name in names},
         )
 
     def stop(self) -> None:
         """Ends the run after the step that runs now. From any thread, also from callbacks."""
-        _library.function("trainer_stop")(self._pointer)
+        _library.function("trainer_stop")(self._open)
 
     def checkpoint(self) -> None:
         """With the key ``checkpoint``: the run writes one after this step, and goes on. From any thread."""
-        _library.function("trainer_checkpoint")(self._pointer)
+        _library.function("trainer_checkpoint")(self._open)
 
     @property
     def steps(self) -> int:
         """How many steps were finished, even if the run failed."""
-        return int(_library.function("trainer_steps")(self._pointer))
+        return int(_library.function("trainer_steps")(self._open))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model as it is now."""
-        _library.call("trainer_save", self._pointer, os.fsencode(path))
+        _library.call("trainer_save", self._open, _library.path(path))
 
     def network(self, *, threads: int = 1) -> Network:
         """A copy of the model as it is now, to predict with."""
@@ -186,8 +189,10 @@ class Trainer:
         return network
 
     def close(self) -> None:
-        """Frees everything now, not when the Trainer is garbage."""
-        self._handle.close()
+        """Ends a run, and frees everything after it."""
+        if self._handle is not None:
+            self.stop()
+        self._handle = None
 
 
 def train(

@@ -239,6 +239,18 @@ class RowsTest(support.TestCase):
         self.assertEqual(found["text"], ("|O", [["a"], [""]]))
         self.assertEqual(found["time"], ("<f8", [[86400], [1.5]]))
 
+    def test_columns_with_gaps_and_other_names(self) -> None:
+        data = millrace.Input(
+            {"input": [{"mine": {"epochs": 1}}, {"batch": {"batch_size": 2}}]},
+            rows={"mine": {1: [40, None], "t": ["a", float("nan")], "m": np.ma.masked_array([1, 2], [0, 1])}},
+            fields=["1", "t", "m", "1"],
+        )
+        numbers, texts, masked, again = next(data)
+        np.testing.assert_array_equal(numbers, np.array([[40], [np.nan]], np.float32))
+        np.testing.assert_array_equal(masked, np.array([[1], [np.nan]], np.float32))
+        np.testing.assert_array_equal(again, numbers)
+        self.assertEqual(texts.tolist(), [["a"], [""]])
+
     def test_a_function_gives_each_epoch(self) -> None:
         begun = []
 

@@ -95,6 +95,38 @@ class PointsTest(support.TestCase):
         with self.assertRaisesRegex(ValueError, "the field features takes numbers: could not convert"):
             self.network.predict([["a", "b"]])
 
+    def test_gaps_are_not_numbers(self) -> None:
+        expected = self.network.outputs([[2012, np.nan], [3, 4]])
+        self.assertTrue(np.isnan(expected[0]))
+        masked = np.ma.masked_array([[2012, 7], [3, 4]], [[0, 1], [0, 0]])
+        for rows in (
+            [["2012", ""], ["3", "4"]],
+            [[2012, None], [3, 4]],
+            masked,
+            masked.astype("f4"),
+            [{"features": [2012, None]}, {"features": [3, 4]}],
+        ):
+            np.testing.assert_array_equal(self.network.outputs(rows), expected)
+
+    def test_what_is_no_number(self) -> None:
+        for rows in (POINTS.astype("c8"), POINTS.astype("m8[s]"), [["2012-01-01", "1"]], [["x", "1"]]):
+            with self.assertRaisesRegex(ValueError, "the field features takes numbers"):
+                self.network.outputs(rows)
+
+    def test_threads(self) -> None:
+        self.network.save("m.safetensors")
+        for threads in (-1, 4097, 2**32 + 1):
+            with self.assertRaisesRegex(ValueError, "expected 0 .all. to 4096"):
+                millrace.load("m.safetensors", threads=threads)
+
+    def test_saves_over_the_file_that_it_was_loaded_from(self) -> None:
+        self.network.save("m.safetensors")
+        millrace.load("m.safetensors").save("m.safetensors")
+        expected = self.network.outputs(POINTS)
+        np.testing.assert_array_equal(millrace.load("m.safetensors").outputs(POINTS), expected)
+        with self.assertRaisesRegex(ValueError, "zero byte"):
+            millrace.load("m.safetensors\0")
+
     def test_many_threads(self) -> None:
         expected = self.network.predict_proba(POINTS)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:

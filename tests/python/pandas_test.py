@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import sys
 import unittest
@@ -42,6 +43,21 @@ class PandasTest(support.TestCase):
             ValueError, "the column 'fare', which the rows lack; they have 'age', 'city', 'born', 'label'"
         ):
             network.predict(frame.drop(columns="fare"))
+
+    def test_times_and_gaps_among_objects(self) -> None:
+        network = millrace.train(PEOPLE_CONFIG)
+        rows = {"age": [31, None], "fare": [1, 2], "city": ["Rome", ""], "born": [32503680000, 0]}
+        expected = network.outputs(rows)
+        rome = datetime.timezone(datetime.timedelta(hours=1))
+        for other in (
+            {"born": np.array(["3000-01-01", "1970-01-01"], "M8[D]")},
+            {"born": ["3000-01-01", "1970-01-01"]},
+            {"born": [datetime.datetime(3000, 1, 1, 1, tzinfo=rome), datetime.datetime(1970, 1, 1)]},
+            {"age": [31, pd.NA], "city": ["Rome", pd.NA]},
+            {"age": ["31", ""], "city": ["Rome", np.nan]},
+            {"age": pd.Series([31, None], dtype="Int64"), "city": pd.Series(["Rome", None], dtype="string")},
+        ):
+            np.testing.assert_array_equal(network.outputs({**rows, **other}), expected)
 
     def test_columns_without_names_go_by_their_order(self) -> None:
         network = millrace.train(CONFIG, rows=ROWS)
