@@ -10,17 +10,19 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ._catalog import fields_of
+from ._columns import numbers_of, text_of, to_array
 from .trainer import Trainer
 
 try:
@@ -92,16 +94,17 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         if reset:
             self._texts = texts
         if not texts and not (hasattr(X, "columns") and self._texts):
-            array = validate_data(self, X, reset=reset, dtype=np.float64)
-            return {"numbers": array.astype(np.float32)}
+            return {"numbers": validate_data(self, X, reset=reset, dtype=np.float32)}
         validate_data(self, X, reset=reset, skip_check_array=True)
         names = list(X.columns)
         fields = {f"text_{index}": X[names[index]] for index in texts}
-        numbers = [X[name].to_numpy(dtype=np.float64) for index, name in enumerate(names) if index not in texts]
+        numbers = [
+            numbers_of(to_array(X[name]), np.dtype("f8"), name)
+            for index, name in enumerate(names)
+            if index not in texts
+        ]
         if numbers:
-            fields["numbers"] = np.stack(numbers, axis=1).astype(np.float32)
-            if not np.isfinite(fields["numbers"]).all():
-                raise ValueError("Input X contains NaN or infinity in a column of numbers")
+            fields["numbers"] = check_array(np.stack(numbers, axis=1), dtype=np.float32, input_name="X")
         return fields
 
     def _transforms(self, fields: dict[str, Any]) -> tuple[list[Any], list[str]]:
@@ -114,11 +117,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         for name, column in fields.items():
             if name == "numbers":
                 continue
-            values, counts = np.unique(
-                [str(value) for value in column if value is not None and value == value], return_counts=True
-            )
-            most = np.sort(np.argsort(-counts, kind="stable")[: self.max_categories])
-            texts = [str(value) for value in values[most] if value] or [" "]
+            counts = collections.Counter(filter(None, map(text_of, to_array(column).tolist())))
+            most = sorted(counts, key=lambda text: (-counts[text], text))[: self.max_categories]
+            texts = [text.decode() for text in sorted(most)] or [" "]
             ops.append({"vocabulary": {"field": name, "as": name + "_code", "texts": texts, "unknown": "code"}})
             ops.append({"one_hot": {"field": name + "_code", "classes": len(texts) + 1, "as": name + "_class"}})
             read.append(name + "_class")
@@ -132,7 +133,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         for units in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)):
             layers.append({"dense": {"units": int(units), "activation": self.activation, **first}})
             first = {}
-            if self.dropout > 0:
+            if self.dropout != 0:
                 layers.append({"dropout": {"rate": self.dropout}})
         return [*layers, {"dense": {"units": outputs, **first}}]
 
@@ -157,6 +158,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             count = len(kept)
         batch = max(8, min(200, count // 25)) if self.batch_size == "auto" else int(self.batch_size)
         size = {"batch_size": batch, "allow_smaller_final_batch": True}
+        steps = max(1, math.ceil(count / max(batch, 1)))  # of an epoch
         jobs = self.n_jobs or 1
         config = {
             "device": "cpu",
@@ -170,19 +172,21 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             "model": self._model(read, task["outputs"]),
             "loss": {task["loss"]: loss},
             "optimizer": {"adamw": {"learning_rate": self.learning_rate_init, "weight_decay": self.weight_decay}},
-            "train": {"report_over": "window", "log_every": max(1, math.ceil(count / batch))},
+            "train": {"report_over": "window", "log_every": steps},
         }
         given = {"rows": rows}
         if held_out is not None:
             given["held_out"] = held_out
             config["validation"] = {
                 "input": [{"held_out": {"epochs": 1}}, *ops, {"batch": size}],
-                "every": max(1, math.ceil(count / batch)),
+                "every": steps,
                 "keep_best": True,
                 "patience": self.n_iter_no_change,
             }
         trainer = Trainer(config, rows=given)
         result = trainer.run(progress=bool(self.verbose))
+        if not math.isfinite(result.loss):
+            raise ValueError(f"the training diverged: its loss is {result.loss}; try a smaller learning_rate_init")
         self.network_ = trainer.network(threads=jobs if jobs > 0 else 0)
         trainer.close()
         self.n_iter_ = result.epochs
@@ -289,7 +293,7 @@ def _column(y: Any, rows: int) -> np.ndarray[Any, Any]:
 
 
 def _amounts(y: Any, rows: int) -> np.ndarray[Any, Any]:
-    from sklearn.utils.validation import check_array, check_consistent_length
+    from sklearn.utils.validation import check_consistent_length
 
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")

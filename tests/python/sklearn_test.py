@@ -95,6 +95,40 @@ class ClassifierTest(support.TestCase):
         with self.assertRaisesRegex(ValueError, "NaN"):
             model.fit(frame, y)
 
+    def test_every_text_is_known_again(self) -> None:
+        odd = [
+            "a\u2028b",
+            "a\x85b",
+            "\x7f",
+            "\ufeff",
+            " a",
+            "a\nb",
+            "[1]",
+            "{a: b}",
+            "null",
+            "~",
+            '"q"',
+            "a,b",
+            "#c",
+            "😀",
+            1.0,
+        ]
+        columns = {"text": [*odd, None, pd.NA, None], "number": [1] * 18}
+        frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in columns.items()})
+        model = MillraceClassifier((), random_state=0, max_iter=5).fit(frame, [0, 1] * 9)
+        outputs = model.network_.outputs({"text_0": [*odd, "new"], "numbers": np.zeros((16, 1))})
+        self.assertEqual(len(np.unique(outputs)), 16)
+
+    def test_what_cannot_be_trained(self) -> None:
+        X, y = np.array([[1.0], [2.0]] * 10), np.array([0, 1] * 10)
+        for options in ({"dropout": -1.0}, {"batch_size": 0}, {"activation": "relux"}):
+            with self.assertRaises(millrace.ConfigError):
+                MillraceClassifier(**options).fit(X, y)
+        with self.assertRaisesRegex(ValueError, "too large"):
+            MillraceClassifier().fit(X * 1e60, y)
+        with self.assertRaisesRegex(ValueError, "the training diverged"):
+            MillraceRegressor(learning_rate_init=1e18, random_state=0).fit(X, y)
+
     def test_most_frequent_texts(self) -> None:
         frame = pd.DataFrame({"name": ["a"] * 5 + ["b"] * 3 + ["c"] * 2})
         model = MillraceClassifier(max_categories=2, max_iter=1, random_state=0).fit(frame, [0, 1] * 5)
