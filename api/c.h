@@ -117,8 +117,7 @@ MILLRACE_C_EXPORT millrace_status millrace_catalog_add_callback(millrace_catalog
 
 /* The rows that a metric judges, each in the order in which it was read. */
 typedef struct millrace_judged {
-  int64_t rows;
-  int64_t outputs;         /* numbers of a row in `predictions`, which are what the loss reads */
+  int64_t rows, outputs;   /* `predictions` have `outputs` numbers for each row, which are what the loss reads */
   int64_t labels_of_a_row; /* numbers of a row in `labels` */
   const double* predictions;
   const double* labels;
@@ -165,10 +164,9 @@ typedef struct millrace_step {
   int64_t batch_size;
   double loss;
   double rows_per_s;
-  double input_wait; /* share of the time in which the step waited for input */
-  double seconds;    /* since the start */
-  /* The share of the training that is done, from 0 to 1; NaN if it is not known. */
-  double done;
+  double input_wait;            /* share of the time in which the step waited for input */
+  double seconds;               /* since the start */
+  double done;                  /* the share of the training, from 0 to 1; NaN if it is not known */
   const millrace_score* scores; /* the metrics */
   size_t score_count;
 } millrace_step;
@@ -326,8 +324,7 @@ typedef struct millrace_batch millrace_batch;
 
 /* Opens the input of a configuration, which needs no model. Nothing is read yet but the beginnings of files. The
  * configuration's key `threads` says how many threads decode, including the one that calls millrace_input_next(). With
- * `held_out` the rows come that the op `hold_out` keeps from the training: once, in order, as a validation sees them.
- */
+ * `held_out` they are the rows that the op `hold_out` keeps from the training: once, in order, as in a validation. */
 MILLRACE_C_EXPORT millrace_status millrace_input_from_file(const char* path, const char* const* settings, size_t count,
                                                            int held_out, const millrace_catalog* catalog,
                                                            millrace_input** input, millrace_error** error);

@@ -1,4 +1,4 @@
-// The callbacks of a C program, as those of a training.
+// What a training reports, for the callbacks of a C program.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace millrace::c {
 
-// They point into `values`.
+// The names point into `values`.
 std::vector<millrace_score> scores_of(const MetricValues& values);
 
-// `given` may be null.
+// Callbacks that call those of the program. `given` may be null.
 TrainCallbacks callbacks_of(const millrace_callbacks* given);
 
 }  // namespace millrace::c

@@ -14,6 +14,7 @@ namespace millrace::c {
 // Any thread.
 class SpareBlocks {
  public:
+  SpareBlocks() { blocks_.reserve(kMost); }
   std::optional<RowBlock> take() {
     const MutexLock lock(mutex_);
     if (blocks_.empty()) return {};
@@ -21,7 +22,7 @@ class SpareBlocks {
     blocks_.pop_back();
     return block;
   }
-  void give_back(RowBlock block) {
+  void give_back(RowBlock block) noexcept {
     const MutexLock lock(mutex_);
     if (blocks_.size() < kMost) blocks_.push_back(std::move(block));
   }

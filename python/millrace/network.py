@@ -90,11 +90,16 @@ class Network:
         cls, model: bytes, *, threads: int = 1, best: bool = False, _catalog: Catalog | None = None
     ) -> Network:
         """A network from the contents of a model file."""
-        self = cls.__new__(cls)
         with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
             file.write(model)
             file.flush()
-            self._load(file.name, threads, best, _catalog)
+            return cls._from_passing(file.name, model, threads, best, _catalog)
+
+    @classmethod
+    def _from_passing(cls, path: str, model: bytes, threads: int, best: bool, catalog: Catalog | None) -> Network:
+        """From a file that has the bytes `model` and is needed no longer."""
+        self = cls.__new__(cls)
+        self._load(path, threads, best, catalog)
         self._bytes, self._file = model, None
         return self
 
@@ -126,11 +131,11 @@ class Network:
     @staticmethod
     def _read_fields(pointer: _library.Handle) -> tuple[Field, ...]:
         out = []
+        column = _library.function("network_column")
         for index in range(_library.function("network_field_count")(pointer)):
             found = _library.function("network_field")(pointer, index)
-            column = _library.function("network_column")
-            columns = [column(pointer, index, value).decode() for value in range(max(found.width, 1))]
-            out.append(field_of(found, columns if all(columns) else ()))
+            named = range(max(found.width, 1)) if column(pointer, index, 0) else ()  # all values have names, or none
+            out.append(field_of(found, [column(pointer, index, value).decode() for value in named]))
         return tuple(out)
 
     @property

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from ._catalog import fields_of
 from ._columns import numbers_of, text_of, to_array
@@ -283,8 +283,6 @@ class MillraceRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
 
 def _column(y: Any, rows: int) -> np.ndarray[Any, Any]:
-    from sklearn.utils.validation import check_consistent_length, column_or_1d
-
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)
@@ -293,8 +291,6 @@ def _column(y: Any, rows: int) -> np.ndarray[Any, Any]:
 
 
 def _amounts(y: Any, rows: int) -> np.ndarray[Any, Any]:
-    from sklearn.utils.validation import check_consistent_length
-
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")

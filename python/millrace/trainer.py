@@ -184,7 +184,7 @@ class Trainer:
             file = os.path.join(folder, "model.safetensors")
             self.save(file)
             with open(file, "rb") as model:
-                network = Network.from_bytes(model.read(), threads=threads, _catalog=self._catalog)
+                network = Network._from_passing(file, model.read(), threads, False, self._catalog)
         network.result = self.result
         return network
 
