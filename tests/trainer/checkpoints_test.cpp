@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::OpenTraining;
 
-// Holds back every rename, so that no checkpoint is finished before the gate is opened.
+// Holds back what gives a file its name, so that no checkpoint is finished before the gate is opened.
 class Gate final : public FileCalls {
  public:
   void open() {
@@ -36,7 +36,7 @@ class Gate final : public FileCalls {
  protected:
   int before(std::string_view call) override {
     std::unique_lock lock(mutex_);
-    if (call == "rename") changed_.wait(lock, [this] { return open_; });
+    if (call == "link" || call == "rename") changed_.wait(lock, [this] { return open_; });
     return 0;
   }
 
