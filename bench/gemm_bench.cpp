@@ -93,6 +93,7 @@ void run_products(benchmark::State& state, const std::vector<std::pair<Product::
 
 MILLRACE_PRODUCT_BENCH(forward_matmul, {cpu::make_matmul_gemm, forward(batch, true)});
 MILLRACE_PRODUCT_BENCH(forward_sgemm, {cpu::make_sgemm_gemm, forward(batch, true)});
+MILLRACE_PRODUCT_BENCH(forward_dots, {cpu::make_dots_gemm, forward(batch, true)});
 MILLRACE_PRODUCT_BENCH(forward_in_out_matmul, {cpu::make_matmul_gemm, forward(batch, false)});
 MILLRACE_PRODUCT_BENCH(forward_in_out_sgemm, {cpu::make_sgemm_gemm, forward(batch, false)});
 MILLRACE_PRODUCT_BENCH(weight_gradient_matmul, {cpu::make_matmul_gemm, weight_gradient(batch)});
@@ -104,6 +105,34 @@ MILLRACE_PRODUCT_BENCH(weight_in_out, {make_gemm, forward(batch, false)}, {make_
 MILLRACE_PRODUCT_BENCH(head, {make_gemm, {.m = batch, .n = 1, .k = kUnits, .transpose_b = true, .bias = true}},
                        {make_gemm, {.m = 1, .n = kUnits, .k = batch, .transpose_a = true, .beta = 1}},
                        {make_gemm, {.m = batch, .n = kUnits, .k = 1}});
+
+// A layer's forward product, as make_gemm() chooses for a training and for rows that must not depend on each other.
+// Arguments: outputs, inputs, batch, threads.
+void layer(benchmark::State& state, bool rows_alone) {
+  const GemmSpec spec{.m = state.range(2),
+                      .n = state.range(0),
+                      .k = state.range(1),
+                      .transpose_b = true,
+                      .bias = true,
+                      .activation = FusedActivation::relu,
+                      .rows_alone = rows_alone};
+  Executor executor(static_cast<int>(state.range(3)));
+  Context context(Device::cpu(), executor);
+  Product product(context, make_gemm, spec);
+  for (auto _ : state) executor.run([&] { product.run(context); });
+  state.counters["GFLOP/s"] = benchmark::Counter(product.flops() * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void layers(benchmark::internal::Benchmark* bench) {
+  const std::vector<std::pair<int64_t, int64_t>> sizes = {{64, 28},     {256, 256}, {512, 784}, {1024, 1024},
+                                                          {2048, 2048}, {10, 512},  {1, 64},    {1, 1024}};
+  for (const auto& [outputs, inputs] : sizes) {
+    for (const int64_t batch : {1, 4, 32, 256}) bench->Args({outputs, inputs, batch, 1});
+  }
+  bench->UseRealTime()->Unit(benchmark::kMicrosecond);
+}
+BENCHMARK_CAPTURE(layer, training, false)->Apply(layers);
+BENCHMARK_CAPTURE(layer, rows_alone, true)->Apply(layers);
 
 }  // namespace
 }  // namespace millrace

@@ -21,6 +21,7 @@ std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec) {
   const GemmSpec full = with_strides(spec);
   if (!context.device().is_cpu()) return cuda::make_gemm(context, full);
   if (full.dtype == DType::f64) return cpu::make_loop_gemm(context, full);
+  if (full.rows_alone) return cpu::make_dots_gemm(context, full);
   if (full.m == 1 || full.n == 1 || full.k == 1) return cpu::make_narrow_gemm(context, full);
   if (!full.transpose_a && full.transpose_b) return cpu::make_matmul_gemm(context, full);
   return cpu::make_sgemm_gemm(context, full);

@@ -53,6 +53,8 @@ struct ConvolutionOptions {
   bool bias = false;  // whether there is a bias; for weight_gradient: whether its gradient is wanted
   FusedActivation activation = FusedActivation::none;  // for a forward pass
   float beta = 0;                                      // for dx
+  // On the CPU y, or dx, of an image has the same bits whatever the batch is. Not for weight_gradient.
+  bool images_alone = false;
 };
 
 // A pass uses the members that its formula names.

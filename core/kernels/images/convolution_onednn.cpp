@@ -83,11 +83,12 @@ class Described {
 };
 
 // The common part of the passes. A batch is cut into tiles of images, of at most two sizes; each tile is one call of a
-// primitive.
+// primitive, or with `alone` one for each of its images.
 class ImagePass : public Convolution {
  public:
-  ImagePass(Context& context, const ConvolutionSpec& spec, int64_t most_tiles = kNoLimit)
+  ImagePass(Context& context, const ConvolutionSpec& spec, bool alone, int64_t most_tiles = kNoLimit)
       : spec_(spec),
+        alone_(alone),
         most_tiles_(most_tiles),
         threads_(context.executor().threads()),
         tiles_(spec.batch, spec.products(), most_tiles),
@@ -119,16 +120,16 @@ class ImagePass : public Convolution {
       const auto pass_of = [&](int64_t images) { return describe(Described(spec_, images), engine); };
       const auto layout_of = [](const auto& pass, int id) { return pass.query_md(dnnl::query::exec_arg_md, id); };
       const auto weight_of = [&](const auto& pass) { return layout_of(pass, ids[2]); };
-      weight = weight_of(pass_of(tiles_.most_images()));
+      weight = weight_of(pass_of(most_of(tiles_)));
       // Both sizes of a tile must have one layout.
-      if (weight_of(pass_of(tiles_.least_images())) != weight) {
+      if (!alone_ && weight_of(pass_of(tiles_.least_images())) != weight) {
         tiles_ = tiles_.evened();
         weight = weight_of(pass_of(tiles_.most_images()));
       }
       const bool reads = ids[2] == DNNL_ARG_WEIGHTS;
       weight_.emplace(engine, Described(spec_, 1).plain_weight, weight,
                       reads ? WeightLayout::Way::inwards : WeightLayout::Way::outwards);
-      for (const int64_t images : {tiles_.most_images(), tiles_.least_images()}) {
+      for (const int64_t images : {most_of(tiles_), alone_ ? 1 : tiles_.least_images()}) {
         std::optional<SlotPrimitive>& primitive = primitives_[kind_of(images)];
         if (primitive) continue;
         const auto pass = pass_of(images);
@@ -142,13 +143,20 @@ class ImagePass : public Convolution {
       }
     });
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      scratch_.emplace_back(Device::cpu(), scratch_bytes_ + static_cast<size_t>(tiles_.most_images()) * image_bytes);
+      scratch_.emplace_back(Device::cpu(), scratch_bytes_ + static_cast<size_t>(most_of(tiles_)) * image_bytes);
     }
     return weight;
   }
   void* scratch(size_t slot) const { return scratch_[slot].data(); }
   void* extra(size_t slot) const { return static_cast<std::byte*>(scratch(slot)) + scratch_bytes_; }
   SlotPrimitive& primitive(int64_t images) { return *primitives_[kind_of(images)]; }
+
+  // body(begin, images) for each call of a primitive that the tile needs.
+  template <class F>
+  void for_each_call(int64_t tile, const F& body) const {
+    const int64_t end = tiles_.begin(tile) + tiles_.images(tile), images = alone_ ? 1 : tiles_.images(tile);
+    for (int64_t begin = tiles_.begin(tile); begin < end; begin += images) body(begin, images);
+  }
 
   const float* x_of(const void* x, int64_t image) const {
     return static_cast<const float*>(x) + image * spec_.input().shape.row().elements();
@@ -163,7 +171,7 @@ class ImagePass : public Convolution {
     for (int64_t batch = 1; batch <= spec_.batch; ++batch) {
       const ImageTiles tiles(batch, spec_.products(), most_tiles_);
       const size_t slots = slots_of(tiles);
-      const auto images = static_cast<size_t>(tiles.most_images());
+      const auto images = static_cast<size_t>(most_of(tiles));
       most = std::max(most, slots * (scratch_bytes_ + aligned_bytes(images * extra_an_image)));
     }
     return most;
@@ -173,7 +181,11 @@ class ImagePass : public Convolution {
     return static_cast<size_t>(std::min<int64_t>(tiles.count(), threads_));
   }
 
+  // The most images of a call.
+  int64_t most_of(const ImageTiles& tiles) const { return alone_ ? 1 : tiles.most_images(); }
+
   ConvolutionSpec spec_;
+  bool alone_;
   int64_t most_tiles_;
   int threads_;
   ImageTiles tiles_;
@@ -182,7 +194,7 @@ class ImagePass : public Convolution {
   std::optional<WeightLayout> weight_;
 
  private:
-  size_t kind_of(int64_t images) const { return images == tiles_.most_images() ? 0 : 1; }
+  size_t kind_of(int64_t images) const { return images == most_of(tiles_) ? 0 : 1; }
 
   std::array<std::optional<SlotPrimitive>, 2> primitives_;
   size_t scratch_bytes_ = 0;
@@ -191,24 +203,25 @@ class ImagePass : public Convolution {
 
 class OnednnConvolution final : public ImagePass {
  public:
-  OnednnConvolution(Context& context, const ConvolutionSpec& spec, bool bias, FusedActivation activation)
-      : ImagePass(context, spec), bias_(bias), activation_(activation) {
+  OnednnConvolution(Context& context, const ConvolutionSpec& spec, const ConvolutionOptions& options)
+      : ImagePass(context, spec, options.images_alone), bias_(options.bias), activation_(options.activation) {
     constexpr int ids[] = {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
     plan<dnnl::convolution_forward>(
-        context, "a convolution", std::span(ids, bias ? 4 : 3),
-        [&](const Described& pass, const dnnl::engine& engine) { return pass.forward(engine, bias); });
+        context, "a convolution", std::span(ids, bias_ ? 4 : 3),
+        [&](const Described& pass, const dnnl::engine& engine) { return pass.forward(engine, bias_); });
   }
   size_t bytes() const override { return weight_->bytes() + slot_bytes(); }
 
  private:
   void run_tile(const ConvolutionArgs& args, int64_t tile) override {
     const SlotPool::Lease lease(slots_);
-    const int64_t images = tiles_.images(tile), begin = tiles_.begin(tile);
-    float* y = const_cast<float*>(y_of(args.y, begin));
-    const void* const data[] = {x_of(args.x, begin), y, scratch(lease.slot()), args.bias};
-    primitive(images).run(lease.slot(), std::span(data, bias_ ? 4 : 3));
-    // The library's activation would turn a NaN into 0.
-    add_bias_and_activate<float>(nullptr, activation_, images * spec_.output().shape.row().elements(), y);
+    for_each_call(tile, [&](int64_t begin, int64_t images) {
+      float* y = const_cast<float*>(y_of(args.y, begin));
+      const void* const data[] = {x_of(args.x, begin), y, scratch(lease.slot()), args.bias};
+      primitive(images).run(lease.slot(), std::span(data, bias_ ? 4 : 3));
+      // The library's activation would turn a NaN into 0.
+      add_bias_and_activate<float>(nullptr, activation_, images * spec_.output().shape.row().elements(), y);
+    });
   }
 
   bool bias_;
@@ -217,8 +230,10 @@ class OnednnConvolution final : public ImagePass {
 
 class OnednnInputGradient final : public ImagePass {
  public:
-  OnednnInputGradient(Context& context, const ConvolutionSpec& spec, float beta)
-      : ImagePass(context, spec), beta_(beta), image_size_(spec.input().shape.row().elements()) {
+  OnednnInputGradient(Context& context, const ConvolutionSpec& spec, const ConvolutionOptions& options)
+      : ImagePass(context, spec, options.images_alone),
+        beta_(options.beta),
+        image_size_(spec.input().shape.row().elements()) {
     constexpr int ids[] = {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS};
     plan<dnnl::convolution_backward_data>(
         context, "the gradient of a convolution's input", ids,
@@ -233,14 +248,15 @@ class OnednnInputGradient final : public ImagePass {
 
   void run_tile(const ConvolutionArgs& args, int64_t tile) override {
     const SlotPool::Lease lease(slots_);
-    const int64_t images = tiles_.images(tile), begin = tiles_.begin(tile);
-    float* const dx = const_cast<float*>(x_of(args.dx.view.data(), begin));
-    float* const gradient = beta_ == 0 ? dx : static_cast<float*>(extra(lease.slot()));
-    const void* const data[] = {y_of(args.dy, begin), gradient, scratch(lease.slot())};
-    primitive(images).run(lease.slot(), data);
     const float alpha = args.dx.alpha != nullptr ? *args.dx.alpha : 1.0F;
-    if (gradient == dx && alpha == 1.0F) return;
-    store_row<float>(gradient, alpha, beta_, nullptr, FusedActivation::none, images * image_size_, dx);
+    for_each_call(tile, [&](int64_t begin, int64_t images) {
+      float* const dx = const_cast<float*>(x_of(args.dx.view.data(), begin));
+      float* const gradient = beta_ == 0 ? dx : static_cast<float*>(extra(lease.slot()));
+      const void* const data[] = {y_of(args.dy, begin), gradient, scratch(lease.slot())};
+      primitive(images).run(lease.slot(), data);
+      if (gradient == dx && alpha == 1.0F) return;
+      store_row<float>(gradient, alpha, beta_, nullptr, FusedActivation::none, images * image_size_, dx);
+    });
   }
 
   float beta_;
@@ -251,7 +267,7 @@ class OnednnInputGradient final : public ImagePass {
 class OnednnWeightGradient final : public ImagePass {
  public:
   OnednnWeightGradient(Context& context, const ConvolutionSpec& spec, bool bias)
-      : ImagePass(context, spec, most_parts(spec)), bias_(bias), plain_(Device::cpu(), spec.weight().bytes()) {
+      : ImagePass(context, spec, false, most_parts(spec)), bias_(bias), plain_(Device::cpu(), spec.weight().bytes()) {
     constexpr int ids[] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS};
     const memory::desc weight = plan<dnnl::convolution_backward_weights>(
         context, "the gradient of a convolution's weight", std::span(ids, bias ? 4 : 3),
@@ -336,10 +352,10 @@ std::unique_ptr<Convolution> make_onednn_convolution(Context& context, const Con
                                                      const ConvolutionOptions& options) {
   switch (options.pass) {
     case ConvolutionPass::forward: break;
-    case ConvolutionPass::input_gradient: return std::make_unique<OnednnInputGradient>(context, spec, options.beta);
+    case ConvolutionPass::input_gradient: return std::make_unique<OnednnInputGradient>(context, spec, options);
     case ConvolutionPass::weight_gradient: return std::make_unique<OnednnWeightGradient>(context, spec, options.bias);
   }
-  return std::make_unique<OnednnConvolution>(context, spec, options.bias, options.activation);
+  return std::make_unique<OnednnConvolution>(context, spec, options);
 }
 
 }  // namespace millrace::cpu

@@ -48,6 +48,50 @@ TEST(OnednnConvolution, RectifiesAndKeepsWhatIsNoNumber) {
   }
 }
 
+// An image by itself, and the same image in a batch.
+void expect_images_alone(ConvolutionSpec spec, ConvolutionPass pass) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  spec.batch = 37;
+  const bool forward = pass == ConvolutionPass::forward;
+  const TensorSpec from = forward ? spec.input() : spec.output(), to = forward ? spec.output() : spec.input();
+  const std::vector<float> in = channels_last<float>(drawn("in", from.shape.elements()), from.shape);
+  const Values drawn_weight = drawn("weight", spec.weight().shape.elements());
+  const std::vector<float> weight(drawn_weight.begin(), drawn_weight.end());
+  const int64_t in_size = from.shape.row().elements(), out_size = to.shape.row().elements();
+  const auto run = [&](int64_t begin, int64_t images) {
+    ConvolutionSpec some = spec;
+    some.batch = images;
+    std::vector<float> out(static_cast<size_t>(images * out_size));
+    const float* const read = in.data() + begin * in_size;
+    ConvolutionArgs args{.weight = weight.data()};
+    (forward ? args.x : args.dy) = read;
+    if (forward) {
+      args.y = out.data();
+    } else {
+      args.dx.view = TensorView(out.data(), DType::f32, some.input().shape);
+    }
+    make_convolution(context, some, {.pass = pass, .images_alone = true})->run(context, args);
+    return out;
+  };
+  const std::vector<float> all = run(0, spec.batch);
+  for (const int64_t begin : {0, 1, 30, 36}) {
+    for (const int64_t images : {1, 7}) {
+      if (begin + images > spec.batch) continue;
+      const std::vector<float> expected(all.begin() + begin * out_size, all.begin() + (begin + images) * out_size);
+      EXPECT_EQ(run(begin, images), expected)
+          << spec.input().text() << " with " << spec.weight().text() << ": " << images << " from " << begin;
+    }
+  }
+}
+
+TEST(OnednnConvolution, AnImageDependsOnItselfAlone) {
+  for (const ConvolutionSpec& spec : odd_convolutions()) {
+    expect_images_alone(spec, ConvolutionPass::forward);
+    expect_images_alone(spec, ConvolutionPass::input_gradient);
+  }
+}
+
 // A smaller batch is never said to need more than a larger one.
 TEST(OnednnConvolution, SaysHowMuchItHolds) {
   Executor executor(2);

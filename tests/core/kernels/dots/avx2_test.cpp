@@ -1,0 +1,18 @@
+#include <gtest/gtest.h>
+
+#include "tests/core/kernels/dots/dots_check.h"
+
+namespace millrace::testing {
+namespace {
+
+TEST(Dots, Avx2AddsInTheOrderOfTheHeader) {
+#if defined(__x86_64__)
+  if (!cpu::has_dots_avx2()) GTEST_SKIP() << "the processor lacks AVX2 and FMA";
+  expect_dots_around_edges(cpu::dots_avx2);
+#else
+  GTEST_SKIP() << "not an x86-64";
+#endif
+}
+
+}  // namespace
+}  // namespace millrace::testing
