@@ -46,7 +46,8 @@ class Conv2dPlan final : public LayerPlan {
     ConvolutionSpec spec = spec_of(options, args.inputs[0].shape().row());
     spec.batch = args.output.rows();
     spec.dtype = args.output.dtype();
-    forward_ = make_convolution(context, spec, {.bias = bias_, .activation = activation_.fused()});
+    forward_ = make_convolution(context, spec,
+                                {.bias = bias_, .activation = activation_.fused(), .images_alone = args.rows_alone});
     if (args.mode == Mode::predict) return;
     if (args.input_gradients[0] != GradientUse::none) {
       const float beta = args.input_gradients[0] == GradientUse::add ? 1.0F : 0.0F;

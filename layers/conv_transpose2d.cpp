@@ -71,7 +71,8 @@ class ConvTranspose2dPlan final : public LayerPlan {
     const Shape& out = args.output.shape();
     channels_ = {out[0], out[1], out[2] * out[3], spec.dtype};
     if (bias_) sum_bytes_ = channel_sum_scratch(context.device(), channels_);
-    forward_ = make_convolution(context, spec, {.pass = ConvolutionPass::input_gradient});
+    forward_ =
+        make_convolution(context, spec, {.pass = ConvolutionPass::input_gradient, .images_alone = args.rows_alone});
     if (args.mode == Mode::predict) return;
     if (args.input_gradients[0] != GradientUse::none) {
       input_gradient_ = make_convolution(context, spec, {});

@@ -25,6 +25,7 @@ class DensePlan final : public LayerPlan {
     forward.ldc = stride;
     forward.bias = options.bias;
     forward.activation = activation_.fused();
+    forward.rows_alone = args.rows_alone;
     forward_ = make_gemm(context, forward);
     if (args.mode == Mode::predict) return;
 

@@ -89,6 +89,9 @@ struct PlanArgs {
   std::span<const TensorView> inputs = {};  // shapes with batch, strides as they will be; no data
   TensorView output = {};                   // the same for the output
   Mode mode = Mode::train;
+  // On the CPU forward must give a row of the output the same bits whatever the number of rows is, wherever the row is,
+  // and whatever is in the other rows. Layers that compute each row by itself have nothing to do for that.
+  bool rows_alone = false;
   // One for each input; backward's Destinations agree with it (write: beta = 0, add: beta = 1).
   std::span<const GradientUse> input_gradients = {};
   // For all parameters; add if gradients go straight into the parameters, or into a block that sums them up.

@@ -161,6 +161,7 @@ class Planner {
     args.inputs = inputs;
     args.output = planned.output;
     args.mode = args_.mode;
+    args.rows_alone = !training();
     args.input_gradients = uses;
     if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();

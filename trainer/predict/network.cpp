@@ -28,7 +28,7 @@ namespace millrace {
 
 namespace {
 
-// The most rows that go through the model at once. Fewer are filled up to a power of two, for which there is a plan.
+// The most rows that go through the model at once. There are plans for powers of two; others are cut into such parts.
 constexpr int64_t kMostRows = 256;
 constexpr size_t kPlans = 9;
 
@@ -151,8 +151,12 @@ void Network::Impl::predict(int64_t rows, std::span<float> outputs, Fill fill) {
   std::unique_ptr<Session> session = take_session();
   try {
     session->executor.run([&] {
-      for (int64_t begin = 0; begin < rows; begin += most_rows) {
-        predict_some(*session, begin, std::min(most_rows, rows - begin), outputs.data() + begin * row_outputs, fill);
+      int64_t begin = 0;
+      while (begin < rows) {
+        const auto count =
+            static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(most_rows, rows - begin))));
+        predict_some(*session, begin, count, outputs.data() + begin * row_outputs, fill);
+        begin += count;
       }
     });
   } catch (const DataError&) {
@@ -166,19 +170,16 @@ void Network::Impl::predict(int64_t rows, std::span<float> outputs, Fill fill) {
 
 void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count, float* outputs, Fill fill) const {
   RowBlock& block = session.rows;
-  const auto planned = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
-  block.configure(input, planned);
-  block.resize(planned);
+  block.configure(input, count);
+  block.resize(count);
   block.clear_varying();
   fill(block, begin, count);
-  if (!(block.spec() == *input) || block.capacity() < planned) {
+  if (!(block.spec() == *input) || block.capacity() < count) {
     throw ShapeError(cat("the block was made anew for (", block.spec().text(), "), expected (", input->text(), ")"));
   }
   block.resize(count);
   block.check_texts(begin);
   block.complete_texts();
-  block.resize(planned);
-  for (int64_t row = count; row < planned; ++row) block.copy_row(block, count - 1, row);
   transforms.apply(block, static_cast<uint64_t>(begin), session.transforms);
 
   PredictPlan& plan = *session.plan;

@@ -12,9 +12,9 @@
 // All its const members may be called from any thread, at the same time. Calls that run at the same time have memory
 // and threads of their own; both are kept for later calls.
 //
-// The same rows in one call give the same bits. If a row is in a call with another number of rows, the last bits of its
-// outputs may differ: up to 256 rows go through the model together, filled up to a power of two, and products of
-// matrices of another size may add up the same terms in another order. If that matters, give one row in each call.
+// On the CPU the outputs for a row are the same bits in any call, however many rows are in it. On a GPU the last bits
+// may differ: up to 256 rows go through the model together, in parts of a power of two, and products of matrices of
+// another size may add up the same terms in another order. If that matters there, give one row in each call.
 #pragma once
 
 #include <cstdint>
