@@ -51,6 +51,19 @@ TEST(FloatMode, LeavesTheHostsExceptionFlags) {
   std::feclearexcept(FE_ALL_EXCEPT);
 }
 
+TEST(FloatMode, PutsBackWhatTheBlockChanges) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  {
+    const FloatMode mode;
+    std::fesetround(FE_UPWARD);
+    volatile long double one = 1, three = 3;  // by the x87, where there is one
+    volatile long double third = one / three;
+    static_cast<void>(third);
+  }
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+}
+
 TEST(FloatMode, Nests) {
   const HostMode host(FE_UPWARD);
   {
