@@ -45,6 +45,34 @@ TEST(Gemm, ReadsAlphaWhenItRuns) {
   }
 }
 
+template <class T>
+void expect_rows_alone(int64_t n) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  const GemmData<T> all(
+      {.m = 300, .n = n, .k = 100, .dtype = DTypeOf<T>::value, .transpose_b = true, .bias = true, .rows_alone = true},
+      0, 1);
+  const std::vector<T> whole = all.run(*make_gemm(context, all.spec), context);
+  EXPECT_TRUE(all.holds(whole));
+  GemmSpec spec = all.spec;
+  spec.m = 1;
+  const auto one = make_gemm(context, spec);
+  for (const int64_t row : {0, 1, 299}) {
+    std::vector<T> alone(static_cast<size_t>(n));
+    GemmArgs args = all.args(alone);
+    args.a = all.a.data() + row * spec.lda;
+    one->run(context, args);
+    EXPECT_EQ(alone, std::vector<T>(whole.begin() + row * n, whole.begin() + (row + 1) * n)) << row << " of " << n;
+  }
+}
+
+TEST(Gemm, ARowDependsOnItselfAloneIfThatIsAsked) {
+  for (const int64_t n : {1, 10, 200}) {
+    expect_rows_alone<float>(n);
+    expect_rows_alone<double>(n);
+  }
+}
+
 TEST(Gemm, TheHostsOpenMpSettingDoesNotMatter) {
   Executor executor(2);
   Context context(Device::cpu(), executor);
