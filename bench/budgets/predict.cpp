@@ -28,8 +28,8 @@ class RowProducts {
         hidden_(Device::cpu(), {{1, units}, DType::f32}),
         head_(Device::cpu(), {{1, units}, DType::f32}),
         output_(Device::cpu(), {{1, 1}, DType::f32}),
-        wide_(make_gemm(context, {.m = 1, .n = units, .k = units, .transpose_b = true})),
-        narrow_(make_gemm(context, {.m = 1, .n = 1, .k = units, .transpose_b = true})) {
+        wide_(make_gemm(context, {.m = 1, .n = units, .k = units, .transpose_b = true, .rows_alone = true})),
+        narrow_(make_gemm(context, {.m = 1, .n = 1, .k = units, .transpose_b = true, .rows_alone = true})) {
     std::mt19937_64 random(1);
     std::normal_distribution<float> normal(0, 0.03f);
     for (int64_t i = 0; i < units * units; ++i) weight_.view().as<float>()[i] = normal(random);

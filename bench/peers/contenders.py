@@ -21,12 +21,12 @@ class Work:
     note: str
     contenders: tuple[Contender, ...]  # the first is the one that the others, and the noise, are measured against
     one_thread: bool = False
-    scale: float = 1  # of amount / seconds
+    scale: float = 1  # of amount / seconds, or of what `lower` says
     lower: bool = False  # less is better: milliseconds for an amount of 1
     wanted: float | None = None  # ours is to be so many times as fast as each of the others
 
     def value(self, amount: float, seconds: float) -> float:
-        return 1e3 * seconds / amount if self.lower else self.scale * amount / seconds
+        return self.scale * (1e3 * seconds / amount if self.lower else amount / seconds)
 
 
 DECODE = (
@@ -128,6 +128,18 @@ def store(title: str, kind: str, library: str, how: str, wanted: float | None = 
     return Work(title, "ms", note, contenders, one_thread=True, lower=True, wanted=wanted)
 
 
+def row(features: int, units: int, wanted: float | None = None) -> Work:
+    layers = f"{features}/{units}"
+    contenders = (
+        Contender(OURS, OURS, layers, "Network::predict() of C++"),
+        Contender("onnxruntime, bound", "onnx", f"{layers}/bound", "run_with_iobinding() of Python, arrays bound once"),
+        Contender("onnxruntime", "onnx", f"{layers}/run", "run() of Python"),
+    )
+    note = f"The network {features} -> {units} (relu) -> 1 predicts rows one by one."
+    note = f"{note} Wanted: {wanted}x." if wanted else note
+    return Work(f"A row through {features} -> {units} -> 1, one core", "us", note, contenders, one_thread=True, scale=1e3, lower=True, wanted=wanted)
+
+
 ARROW = "ParquetFile.read, its columns copied into an array of rows, by blocks of rows"
 WORKS = {
     "decode-1": Work("CSV text to float32, one core", "GB/s", DECODED, DECODE, one_thread=True, scale=1e-9),
@@ -153,6 +165,9 @@ WORKS = {
         LENET,
         lower=True,
     ),
+    "row-32": row(32, 64),
+    "row-256": row(256, 256),
+    "row-1024": row(1024, 1024, wanted=1),
     "training": Work(
         "Training from CSV files",
         "rows/s",

@@ -1,5 +1,6 @@
 // This library as one of the peers that scripts/bench-peers compares; protocol.py says how a worker is spoken to.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/version.h"
 
@@ -144,6 +146,30 @@ void step(const Task& task) {
   serve(run);
 }
 
+// The variant is FEATURES/UNITS, of the network FEATURES -> UNITS -> 1.
+void row(const Task& task) {
+  const int64_t features = std::atoll(task.variant.c_str());
+  const std::string units = task.variant.substr(task.variant.find('/') + 1);
+  Trainer trainer =
+      Trainer::from_string(cat("device: cpu\nthreads: 1\ninput: [{synthetic: {features: ", features,
+                               ", rows: 64}}, {batch: {batch_size: 32}}]\nmodel: [{dense: {units: ", units,
+                               ", activation: relu}}, {dense: {units: 1}}]\n",
+                               "loss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.01}}\n"),
+                           "row.yaml");
+  trainer.run();
+  const ::millrace::Network network = trainer.network({.threads = task.threads});
+  const std::vector<float> values(static_cast<size_t>(features), 0.5F);
+  std::array<float, 1> output{};
+  const auto run = [&]() -> uint64_t {
+    constexpr uint64_t kRows = 32;
+    for (uint64_t i = 0; i < kRows; ++i) network.predict(values, output);
+    return kRows;
+  };
+  run();
+  tell_ready("null");
+  serve(run);
+}
+
 // A training that never ends: the driver's windows begin and end at its reports.
 class Windows {
  public:
@@ -221,6 +247,7 @@ int main(int count, char** words) {
      : work == "store" ? store
      : work == "step"  ? step
      : work == "lenet" ? lenet
+     : work == "row"   ? row
                        : training)(task);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "peer: %s\n", error.what());

@@ -303,7 +303,7 @@ def file_name() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench-peers")
-    parser.add_argument("--only", choices=[*WORKS, "store"])
+    parser.add_argument("--only", choices=[*WORKS, "store", "row"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
@@ -316,7 +316,8 @@ def main() -> None:
     whole["machine"] = machine()
     built_from = commit()
     stores = [name for name in WORKS if name.startswith("store-")]
-    for name in stores if options.only == "store" else [options.only] if options.only else WORKS:
+    group = [name for name in WORKS if name.startswith(f"{options.only}-")]
+    for name in [options.only] if options.only in WORKS else group or WORKS:
         print(f"{WORKS[name].title} ...", flush=True)
         try:
             if name in stores:
