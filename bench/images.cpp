@@ -1,5 +1,6 @@
 // Where the time of a convolutional step goes: each pass of LeNet by itself, on the same executor and batch, with its
-// operations and the memory that it must touch, and then the whole step. See docs/performance.md.
+// operations and the memory that it must touch, and then the whole step. After that, forward passes as a training and
+// as a prediction makes them, which calls the library for each image. See docs/performance.md.
 //
 //   images [ROUNDS]
 #include <algorithm>
@@ -84,6 +85,19 @@ class Passes {
                                .dweight = {.view = weight.view(), .beta = 1, .alpha = &kRate},
                                .dbias = {.view = bias.view(), .beta = 1, .alpha = &kRate}});
     });
+  }
+
+  // The forward pass twice: tiles of images, then each image alone.
+  void both_ways(const std::string& name, int64_t channels, int64_t filters, int64_t size, int64_t kernel) {
+    ConvolutionSpec spec{.batch = kBatch, .in_channels = channels, .out_channels = filters, .height = {}, .width = {}};
+    spec.height = spec.width = {.in = size, .kernel = kernel};
+    Tensor &x = keep(spec.input().shape), &y = keep(spec.output().shape), &weight = keep(spec.weight().shape);
+    for (const bool alone : {false, true}) {
+      const std::shared_ptr pass = make_convolution(context_, spec, {.images_alone = alone});
+      add(name, 2.0 * static_cast<double>(kBatch * spec.products()), 0, [=, this, &x, &y, &weight] {
+        pass->run(context_, {.x = x.view().data(), .weight = weight.view().data(), .y = y.view().data()});
+      });
+    }
   }
 
   void pool(const std::string& name, int64_t channels, int64_t size) {
@@ -178,6 +192,13 @@ void print(int threads, int rounds) {
   const size_t own = passes.all().size();
   // The others are compared with this product.
   passes.product("1024 x 1024 x 1024", {.m = 1024, .n = 1024, .k = 1024});
+  const size_t ways = passes.all().size();
+  passes.both_ways("1 -> 20, 5 x 5, of 28 x 28", 1, 20, 28, 5);
+  passes.both_ways("20 -> 50, 5 x 5, of 12 x 12", 20, 50, 12, 5);
+  passes.both_ways("64 -> 64, 3 x 3, of 16 x 16", 64, 64, 16, 3);
+  passes.both_ways("64 -> 128, 1 x 1, of 14 x 14", 64, 128, 14, 1);
+  passes.both_ways("1 -> 16, 3 x 3, of 8 x 8", 1, 16, 8, 3);
+  const size_t ways_end = passes.all().size();
   LeNet lenet(context);
   passes.all().push_back({"step", 0, 0, [&] { lenet.step(); }});
 
@@ -214,6 +235,14 @@ void print(int threads, int rounds) {
               1e-9 * operations / seconds, 1e-7 * operations / seconds / rate);
   std::printf("| the step | %.0f | | %.0f | %.0f | %.0f %% |\n\n", 1e-6 * operations, 1e6 * step,
               1e-9 * operations / step, 1e-7 * operations / step / rate);
+
+  std::puts("| forward pass | us an image | alone | ratio |\n|---|---|---|---|");
+  for (size_t i = ways; i < ways_end; i += 2) {
+    const double together = median(passes.all()[i].seconds), alone = median(passes.all()[i + 1].seconds);
+    std::printf("| %s | %.2f | %.2f | %.2f |\n", passes.all()[i].name.c_str(), 1e6 * together / kBatch,
+                1e6 * alone / kBatch, alone / together);
+  }
+  std::puts("");
 }
 
 }  // namespace
