@@ -10,14 +10,21 @@ namespace millrace::cpu {
 
 namespace {
 
-// A task makes a tile of this size, block by block: the rows of op(a) and of b that a block reads, and the block
-// itself, stay in one core's cache.
-constexpr TileGrid::Limits kDotLimits = {256, 128, 64, 64};
+// A task makes a tile block by block: the rows of op(a) and of b that a block reads, and the block itself, stay in one
+// core's cache.
 constexpr int64_t kBlockRows = 48, kBlockColumns = 64;
+
+// To share out less work than this many multiplications, some 10 us, takes longer than to do it.
+TileGrid::Limits dot_limits(const GemmSpec& spec) {
+  constexpr double kWorthTasks = 1 << 19;
+  const double work = static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+  if (work < kWorthTasks) return {spec.m, spec.n, spec.m, spec.n};
+  return {256, 128, 64, 64};
+}
 
 class DotsGemm final : public Gemm {
  public:
-  explicit DotsGemm(const GemmSpec& spec) : spec_(spec), grid_(spec.m, spec.n, spec.k, kDotLimits) {}
+  explicit DotsGemm(const GemmSpec& spec) : spec_(spec), grid_(spec.m, spec.n, spec.k, dot_limits(spec)) {}
 
   void run(Context& context, const GemmArgs& args) override {
     context.executor().parallel_for(grid_.count(), [&](int64_t index) { run_tile(args, grid_.tile(index)); });
