@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/export.h"
 #include "millrace/input/op.h"
 #include "millrace/input/rows/chunk.h"
 
 namespace millrace {
+
+class OnnxRows;
 
 class MILLRACE_EXPORT Transform : public Op {
  public:
@@ -54,6 +57,12 @@ class MILLRACE_EXPORT Transform : public Op {
   // How many bytes a record has at least that this op, which decodes text, makes a row of; 0: that is not known. It
   // bounds the rows of a chunk.
   virtual uint64_t least_record_bytes() const { return 0; }
+  // Adds what the op does to a row to an ONNX graph (onnx_rows.h), after bind(). An op that decodes text is asked
+  // without bind(), to make inputs; those that it does not make are the fields as they are. Throws ConfigError if ONNX
+  // cannot express the op.
+  virtual void to_onnx(OnnxRows& /*rows*/) const {
+    if (inputs().front() == PortType::rows) throw ConfigError("this op cannot be written as ONNX");
+  }
 };
 
 }  // namespace millrace

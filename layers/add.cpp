@@ -1,6 +1,7 @@
 // add: the sum of inputs of one shape. Each gets the whole gradient.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/layer.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -44,6 +45,11 @@ class Add final : public Layer {
     return inputs[0];
   }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return std::make_unique<AddPlan>(); }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    std::string sum = layer.inputs[0];
+    for (const std::string& input : layer.inputs.subspan(1)) sum = layer.graph.add("Add", {sum, input});
+    return sum;
+  }
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/images/window.h"
+#include "millrace/layers/onnx_layer.h"
 
 namespace millrace {
 namespace {
@@ -122,6 +123,11 @@ class BatchNorm final : public Layer {
   }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<BatchNormPlan>(context, args, options_);
+  }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.add("BatchNormalization",
+                           {layer.inputs[0], layer.params[0], layer.params[1], layer.state[0], layer.state[1]},
+                           {{"epsilon", static_cast<float>(options_.epsilon)}});
   }
 
  private:

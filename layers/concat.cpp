@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -104,6 +105,10 @@ class Concat final : public Layer {
   }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<ConcatPlan>(args, 1 + axis_of(args.output.shape().row()));
+  }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.add("Concat", {layer.inputs.begin(), layer.inputs.end()},
+                           {{"axis", int64_t{1 + axis_of(layer.output.shape)}}});
   }
 
  private:

@@ -1,8 +1,13 @@
 // conv2d: a convolution of images. The products are core/kernels/images/convolution.h's.
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "millrace/core/kernels/images/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/window.h"
+#include "millrace/layers/onnx_layer.h"
 
 namespace millrace {
 namespace {
@@ -118,6 +123,16 @@ class Conv2d final : public Layer {
   }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<Conv2dPlan>(context, args, options_);
+  }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    const ConvolutionSpec spec = spec_of(options_, layer.input_specs[0].shape);
+    std::vector<std::string> inputs = {layer.inputs[0]};
+    inputs.insert(inputs.end(), layer.params.begin(), layer.params.end());
+    std::vector<OnnxAttribute> attributes = onnx_window(spec.height, spec.width);
+    attributes.push_back({"dilations", std::vector{spec.height.dilation, spec.width.dilation}});
+    attributes.push_back({"group", spec.groups});
+    const std::string product = layer.graph.add("Conv", std::move(inputs), std::move(attributes));
+    return add_activation(layer.graph, options_.activation, product);
   }
 
  private:

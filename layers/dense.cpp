@@ -2,11 +2,14 @@
 #include "millrace/layers/dense.h"
 
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/onnx_layer.h"
 
 namespace millrace {
 namespace {
@@ -109,6 +112,13 @@ TensorSpec Dense::build(std::span<const TensorSpec> inputs, ParamBuilder& params
 
 std::unique_ptr<LayerPlan> Dense::plan(Context& context, const PlanArgs& args) const {
   return std::make_unique<DensePlan>(context, args, options_);
+}
+
+std::string Dense::to_onnx(const OnnxLayer& layer) const {
+  std::vector<std::string> inputs = {layer.inputs[0]};
+  inputs.insert(inputs.end(), layer.params.begin(), layer.params.end());
+  const std::string product = layer.graph.add("Gemm", std::move(inputs), {{"transB", int64_t{1}}});
+  return add_activation(layer.graph, options_.activation, product);
 }
 
 }  // namespace millrace

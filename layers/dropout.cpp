@@ -1,5 +1,6 @@
 // dropout: makes a share of the values 0 while a model trains. Step and index decide which ones are drawn.
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -47,6 +48,7 @@ class Dropout final : public SimpleLayer {
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
   bool draws() const override { return true; }
+  std::string to_onnx(const OnnxLayer& layer) const override { return layer.inputs[0]; }
 
  private:
   double rate_;

@@ -1,6 +1,7 @@
 // elu: x, or alpha (exp(x) - 1) if x is not positive.
 #include "millrace/core/math.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -45,6 +46,9 @@ class EluLayer final : public SimpleLayer {
     zip_elements(context, args.y, args.dy, args.dx, EluGradient{alpha_});
   }
   bool backward_reads_input() const override { return false; }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.add("Elu", {layer.inputs[0]}, {{"alpha", static_cast<float>(alpha_)}});
+  }
 
  private:
   double alpha_;

@@ -1,5 +1,6 @@
 // flatten: a row of any shape, such as an image, as a vector.
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -19,6 +20,9 @@ class Flatten final : public SimpleLayer {
   }
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.reshape(layer.inputs[0], layer.output.shape);
+  }
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // global_avg_pool: avg_pool with a window as large as the image.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/pool.h"
+#include "millrace/layers/onnx_layer.h"
 
 namespace millrace {
 namespace {
@@ -18,6 +19,9 @@ class GlobalAvgPool final : public Layer {
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     const Shape& batch = args.inputs[0].shape();
     return std::make_unique<PoolPlan>(Window{.kernel = {batch[2], batch[3]}}, false, args);
+  }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.reshape(layer.graph.add("GlobalAveragePool", {layer.inputs[0]}), layer.output.shape);
   }
 };
 

@@ -1,8 +1,11 @@
 // group_norm: mean 0 and deviation 1 for groups of channels, each row by itself.
+#include <vector>
+
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/images/window.h"
 #include "millrace/layers/norms/group_plan.h"
+#include "millrace/layers/onnx_layer.h"
 
 namespace millrace {
 namespace {
@@ -43,6 +46,23 @@ class GroupNorm final : public Layer {
                                   .groups = options_.groups,
                                   .channels_last = !is_image(row) || channels_last(context.device()),
                                   .epsilon = options_.epsilon});
+  }
+  // A group is a channel of InstanceNormalization, which has no scale and shift for each channel of a group.
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    const auto groups = static_cast<size_t>(options_.groups);
+    const std::vector<float> ones(groups, 1.0F), zeros(groups, 0.0F);
+    OnnxGraph& graph = layer.graph;
+    const std::string parts =
+        graph.reshape(layer.inputs[0], Shape{options_.groups, layer.output.shape.elements() / options_.groups});
+    const std::string normal = graph.add("InstanceNormalization", {parts, graph.list(ones), graph.list(zeros)},
+                                         {{"epsilon", static_cast<float>(options_.epsilon)}});
+    const std::string whole = graph.reshape(normal, layer.output.shape);
+    // (channels, 1, 1) for images, so that axes meet.
+    std::vector<int64_t> sizes(static_cast<size_t>(layer.output.shape.rank()), 1);
+    sizes[0] = layer.output.shape[0];
+    const std::string shape = graph.list(sizes);
+    const auto each = [&](const std::string& parameter) { return graph.add("Reshape", {parameter, shape}); };
+    return graph.add("Add", {graph.add("Mul", {whole, each(layer.params[0])}), each(layer.params[1])});
   }
 
  private:

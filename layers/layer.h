@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "millrace/core/context.h"
@@ -146,6 +147,8 @@ class MILLRACE_EXPORT LayerPlan {
   virtual void backward(Context& context, const BackwardArgs& args) = 0;
 };
 
+struct OnnxLayer;
+
 class MILLRACE_EXPORT Layer : public HasOrigin {
  public:
   virtual ~Layer() = default;
@@ -167,6 +170,12 @@ class MILLRACE_EXPORT Layer : public HasOrigin {
   virtual TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) = 0;
   // Called once for each batch size, device and mode: does everything that costs time.
   virtual std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const = 0;
+
+  // Adds the nodes that compute the layer's predictions to an ONNX graph, and returns the output (onnx_layer.h). Called
+  // after build(). Throws ConfigError if ONNX cannot express the layer.
+  virtual std::string to_onnx(const OnnxLayer& /*layer*/) const {
+    throw ConfigError("this layer cannot be written as ONNX");
+  }
 };
 
 using LayerRegistry = Registry<Layer>;

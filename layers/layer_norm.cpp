@@ -2,6 +2,7 @@
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/layer.h"
 #include "millrace/layers/norms/group_plan.h"
+#include "millrace/layers/onnx_layer.h"
 
 namespace millrace {
 namespace {
@@ -30,6 +31,10 @@ class LayerNorm final : public Layer {
     const Shape& batch = args.output.shape();
     const int64_t length = batch[batch.rank() - 1];
     return plan_group_norm(args, {.items = args.output.columns() / length, .channels = length, .epsilon = epsilon_});
+  }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.add("LayerNormalization", {layer.inputs[0], layer.params[0], layer.params[1]},
+                           {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(epsilon_)}});
   }
 
  private:

@@ -1,5 +1,6 @@
 // leaky_relu: x, or slope x if x is negative.
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -41,6 +42,9 @@ class LeakyReluLayer final : public SimpleLayer {
     zip_elements(context, args.y, args.dy, args.dx, LeakyReluGradient{slope_});
   }
   bool backward_reads_input() const override { return false; }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.add("LeakyRelu", {layer.inputs[0]}, {{"alpha", static_cast<float>(slope_)}});
+  }
 
  private:
   double slope_;

@@ -1,6 +1,7 @@
 // mul: the product of inputs of one shape, value by value.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/layer.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -59,6 +60,11 @@ class Mul final : public Layer {
   }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<MulPlan>(args);
+  }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    std::string product = layer.inputs[0];
+    for (const std::string& input : layer.inputs.subspan(1)) product = layer.graph.add("Mul", {product, input});
+    return product;
   }
 };
 

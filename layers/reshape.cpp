@@ -3,6 +3,7 @@
 
 #include "millrace/core/row_sizes.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -38,6 +39,9 @@ class Reshape final : public SimpleLayer {
   }
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.reshape(layer.inputs[0], layer.output.shape);
+  }
 
  private:
   RowSizes shape_;

@@ -4,6 +4,7 @@
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/layer.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -109,6 +110,10 @@ class Scale final : public Layer {
   }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<ScalePlan>(args, bias_);
+  }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    const std::string scaled = layer.graph.add("Mul", {layer.inputs[0], layer.params[0]});
+    return bias_ ? layer.graph.add("Add", {scaled, layer.params[1]}) : scaled;
   }
 
  private:

@@ -3,6 +3,7 @@
 #include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/layer.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -73,6 +74,9 @@ class SoftmaxLayer final : public SimpleLayer {
     });
   }
   bool backward_reads_input() const override { return false; }
+  std::string to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.add("Softmax", {layer.inputs[0]}, {{"axis", int64_t{-1}}});
+  }
 
  private:
   static int64_t run_length(const ConstTensorView& batch) { return batch.shape()[batch.shape().rank() - 1]; }

@@ -23,6 +23,8 @@ class GivenValues final : public Transform {
 
   Port bind(const BindArgs& args) override;
   void apply(Chunk& chunk) const override;
+  // decode_csv has done the same to its columns.
+  void to_onnx(OnnxRows&) const override {}
 
  private:
   // A field of the rows that may have missing values.

@@ -26,6 +26,7 @@ class RowTransforms {
 
   const RowSpec& input() const { return input_; }
   const RowSpec& output() const { return graph_.output().rows; }
+  const std::vector<ChainLink>& links() const { return chain_.links(); }
   // Upper bound of the bytes that one row takes on its way from input() to output(), without what all rows share.
   size_t row_bytes() const;
 

@@ -15,6 +15,7 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/onnx_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -176,6 +177,22 @@ class Augment final : public Transform {
     if (moves || options_.crop || widens_) move_images(chunk);
     if (options_.random && options_.noise.value_or(0) > 0) {
       for (int64_t row = 0; row < chunk.rows.size(); ++row) add_noise(chunk.rows, row);
+    }
+  }
+  // Outside of training it only cuts out the middle.
+  void to_onnx(OnnxRows& rows) const override {
+    if (options_.random) throw ConfigError("random changes cannot be written as ONNX");
+    OnnxGraph& graph = rows.graph();
+    const auto [down, right] = middle();
+    for (const std::string& name : options_.fields) {
+      FieldSpec field = *rows.find(name);
+      if (field.dtype == DType::u8) field.dtype = DType::f32;
+      field.shape = Shape{field.shape[0], new_size_.height, new_size_.width};
+      const std::string begin = graph.list<int64_t>({down.window, right.window});
+      const std::string end = graph.list<int64_t>({down.window + new_size_.height, right.window + new_size_.width});
+      const std::string cut = graph.add("Slice", {rows.tensor(name), begin, end, graph.list<int64_t>({2, 3})});
+      const OnnxType type = onnx_type(field.dtype);
+      rows.set(std::move(field), graph.cast(cut, type));
     }
   }
 

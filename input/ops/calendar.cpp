@@ -12,6 +12,8 @@
 #include "millrace/core/math.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/onnx_calendar.h"
+#include "millrace/input/onnx_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -27,26 +29,60 @@ math::SineCosine year_circle(const CalendarTime& time) { return circle(time.year
 int hour_of(const CalendarTime& time) { return time.second / 3600; }
 int minute_of(const CalendarTime& time) { return time.second / 60 % 60; }
 
+// The same in an ONNX graph.
+struct OnnxMoment {
+  OnnxDate date;
+  OnnxWhole second;  // of the day
+};
+std::string onnx_circle(const OnnxWhole& step, const std::string& steps, const char* function) {
+  OnnxGraph& graph = *step.graph;
+  const std::string share = graph.add("Div", {graph.cast(step.value, OnnxType::f64), steps});
+  return graph.add(function, {graph.add("Mul", {share, graph.constant(6.283185307179586)})});
+}
+std::string onnx_circle(const OnnxWhole& step, int64_t steps, const char* function) {
+  return onnx_circle(step, step.graph->constant(static_cast<double>(steps)), function);
+}
+std::string onnx_year_circle(const OnnxMoment& moment, const char* function) {
+  const OnnxWhole days = onnx_days_of_year(moment.date.year);
+  return onnx_circle(moment.date.yearday - 1, days.graph->cast(days.value, OnnxType::f64), function);
+}
+
 struct CalendarPart {
   std::string_view name;
   double (*of)(const CalendarTime& time);
+  std::string (*in_onnx)(const OnnxMoment& moment);
 };
 constexpr CalendarPart kCalendarParts[] = {
-    {"year", [](const CalendarTime& time) -> double { return time.year; }},
-    {"month", [](const CalendarTime& time) -> double { return time.month; }},
-    {"day", [](const CalendarTime& time) -> double { return time.day; }},
-    {"yearday", [](const CalendarTime& time) -> double { return time.yearday; }},
-    {"weekday", [](const CalendarTime& time) -> double { return time.weekday; }},
-    {"hour", [](const CalendarTime& time) -> double { return hour_of(time); }},
-    {"minute", [](const CalendarTime& time) -> double { return minute_of(time); }},
-    {"month_sin", [](const CalendarTime& time) { return circle(time.month - 1, 12).sine; }},
-    {"month_cos", [](const CalendarTime& time) { return circle(time.month - 1, 12).cosine; }},
-    {"yearday_sin", [](const CalendarTime& time) { return year_circle(time).sine; }},
-    {"yearday_cos", [](const CalendarTime& time) { return year_circle(time).cosine; }},
-    {"weekday_sin", [](const CalendarTime& time) { return circle(time.weekday, 7).sine; }},
-    {"weekday_cos", [](const CalendarTime& time) { return circle(time.weekday, 7).cosine; }},
-    {"hour_sin", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).sine; }},
-    {"hour_cos", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).cosine; }},
+    {"year", [](const CalendarTime& time) -> double { return time.year; },
+     [](const OnnxMoment& moment) { return moment.date.year.value; }},
+    {"month", [](const CalendarTime& time) -> double { return time.month; },
+     [](const OnnxMoment& moment) { return moment.date.month.value; }},
+    {"day", [](const CalendarTime& time) -> double { return time.day; },
+     [](const OnnxMoment& moment) { return moment.date.day.value; }},
+    {"yearday", [](const CalendarTime& time) -> double { return time.yearday; },
+     [](const OnnxMoment& moment) { return moment.date.yearday.value; }},
+    {"weekday", [](const CalendarTime& time) -> double { return time.weekday; },
+     [](const OnnxMoment& moment) { return moment.date.weekday.value; }},
+    {"hour", [](const CalendarTime& time) -> double { return hour_of(time); },
+     [](const OnnxMoment& moment) { return (moment.second / 3600).value; }},
+    {"minute", [](const CalendarTime& time) -> double { return minute_of(time); },
+     [](const OnnxMoment& moment) { return (moment.second / 60 % 60).value; }},
+    {"month_sin", [](const CalendarTime& time) { return circle(time.month - 1, 12).sine; },
+     [](const OnnxMoment& moment) { return onnx_circle(moment.date.month - 1, 12, "Sin"); }},
+    {"month_cos", [](const CalendarTime& time) { return circle(time.month - 1, 12).cosine; },
+     [](const OnnxMoment& moment) { return onnx_circle(moment.date.month - 1, 12, "Cos"); }},
+    {"yearday_sin", [](const CalendarTime& time) { return year_circle(time).sine; },
+     [](const OnnxMoment& moment) { return onnx_year_circle(moment, "Sin"); }},
+    {"yearday_cos", [](const CalendarTime& time) { return year_circle(time).cosine; },
+     [](const OnnxMoment& moment) { return onnx_year_circle(moment, "Cos"); }},
+    {"weekday_sin", [](const CalendarTime& time) { return circle(time.weekday, 7).sine; },
+     [](const OnnxMoment& moment) { return onnx_circle(moment.date.weekday, 7, "Sin"); }},
+    {"weekday_cos", [](const CalendarTime& time) { return circle(time.weekday, 7).cosine; },
+     [](const OnnxMoment& moment) { return onnx_circle(moment.date.weekday, 7, "Cos"); }},
+    {"hour_sin", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).sine; },
+     [](const OnnxMoment& moment) { return onnx_circle(moment.second, kSecondsOfDay, "Sin"); }},
+    {"hour_cos", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).cosine; },
+     [](const OnnxMoment& moment) { return onnx_circle(moment.second, kSecondsOfDay, "Cos"); }},
 };
 std::vector<std::string> part_names() {
   std::vector<std::string> out;
@@ -152,6 +188,26 @@ class Calendar final : public Transform {
         for (const CalendarPart* part : options_.features) *values++ = static_cast<float>(part->of(time) + 0.0);
       }
     }
+  }
+
+  void to_onnx(OnnxRows& rows) const override {
+    OnnxGraph& graph = rows.graph();
+    const std::string& times = rows.tensor(options_.field);
+    const std::string seconds = graph.add("Floor", {graph.cast(times, OnnxType::f64)});
+    const std::string good = graph.add("And", {graph.add("GreaterOrEqual", {seconds, graph.constant(kFirstSecond)}),
+                                               graph.add("Less", {seconds, graph.constant(kEndSecond)})});
+    rows.refuse(graph.add("Not", {good}));
+    const std::string known = graph.add("Where", {good, seconds, graph.constant(0.0)});
+    const OnnxWhole since = OnnxWhole{&graph, graph.cast(known, OnnxType::i64)} + kDaysBefore1970 * kSecondsOfDay;
+    const OnnxMoment moment{OnnxDate(since / kSecondsOfDay), since % kSecondsOfDay};
+    std::vector<std::string> parts;
+    for (const CalendarPart* part : options_.features) {
+      const std::string value = graph.reshape(part->in_onnx(moment), Shape{columns_, 1});
+      parts.push_back(graph.cast(value, OnnxType::f32));
+    }
+    const Shape shape{columns_ * std::ssize(options_.features)};
+    rows.set({options_.as, DType::f32, shape},
+             graph.reshape(graph.add("Concat", std::move(parts), {{"axis", int64_t{2}}}), shape));
   }
 
   void undo(FieldHistory& history) const override {

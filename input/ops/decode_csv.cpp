@@ -10,6 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/given_values.h"
+#include "millrace/input/csv/onnx_columns.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
 #include "millrace/input/ops/shared/bad_rows.h"
@@ -122,6 +123,8 @@ class DecodeCsv final : public DecodingTransform {
     });
     return needed ? std::make_unique<GivenValues>(requests_, rules_) : nullptr;
   }
+
+  void to_onnx(OnnxRows& rows) const override { add_csv_columns(requests_, rules_, rows); }
 
   std::optional<Spec> texts_of(Spec columns) const override {
     Spec missing = Spec::list({""});

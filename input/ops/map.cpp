@@ -1,5 +1,6 @@
 // map: value * scale + offset for every value of a field, in place or as a new field.
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/onnx_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -75,6 +77,26 @@ class Map final : public Transform {
     });
   }
 
+  void to_onnx(OnnxRows& rows) const override {
+    OnnxGraph& graph = rows.graph();
+    FieldSpec field = *rows.find(options_.field);
+    const auto computed = [&](const std::string& value, const auto& scale, const auto& offset) {
+      return graph.add("Add", {graph.add("Mul", {value, graph.constant(scale)}), graph.constant(offset)});
+    };
+    const std::string before = rows.tensor(options_.field);
+    const std::string wide = computed(graph.cast(before, OnnxType::f64), options_.scale, options_.offset);
+    std::string after;
+    if (is_integer(field.dtype)) {
+      refuse_beyond(field.dtype, wide, rows);
+      after = computed(graph.cast(before, OnnxType::i64), scale_, offset_);
+    } else {
+      after = wide;
+    }
+    const OnnxType type = onnx_type(field.dtype);
+    field.name = options_.as.value_or(options_.field);
+    rows.set(std::move(field), graph.cast(after, type));
+  }
+
   void undo(FieldHistory& history) const override {
     if (history.field != options_.as.value_or(options_.field)) return;
     history.field = options_.field;
@@ -85,6 +107,18 @@ class Map final : public Transform {
   }
 
  private:
+  // Results out of the type's range. A double knows these well enough: it has fewer digits than int64 only for results
+  // that are far from small.
+  static void refuse_beyond(DType dtype, const std::string& wide, OnnxRows& rows) {
+    OnnxGraph& graph = rows.graph();
+    with_number_type(dtype, [&](auto zero) {
+      using Limits = std::numeric_limits<decltype(zero)>;
+      const std::string least = graph.constant(static_cast<double>(Limits::min()));
+      const std::string most = graph.constant(static_cast<double>(Limits::max()));
+      rows.refuse(graph.add("Or", {graph.add("Less", {wide, least}), graph.add("Greater", {wide, most})}));
+    });
+  }
+
   static int64_t whole(std::string_view key, double value, const FieldSpec& field) {
     if (value == std::floor(value) && std::abs(value) < 0x1p53) return static_cast<int64_t>(value);
     if (value == std::floor(value)) throw ConfigError(cat(key, ": expected a number below 2^53, got ", value));

@@ -5,6 +5,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/onnx_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -56,7 +57,7 @@ class Normalize final : public Transform {
         throw ConfigError(
             cat("normalize changes float32, float64 and uint8 fields, ", name, " is ", field.type_text()));
       }
-      parts_.push_back({index, columns, field.dtype});
+      parts_.push_back({index, columns, field.dtype, name});
       columns += static_cast<size_t>(field.shape.elements());
       if (field.dtype != DType::u8) continue;
       field.dtype = DType::f32;
@@ -76,6 +77,20 @@ class Normalize final : public Transform {
         case DType::f64: normalize_rows<double, double>(part, chunk.rows, chunk.rows); break;
         default: normalize_rows<float, float>(part, chunk.rows, chunk.rows);
       }
+    }
+  }
+
+  void to_onnx(OnnxRows& rows) const override {
+    OnnxGraph& graph = rows.graph();
+    for (const Part& part : parts_) {
+      FieldSpec field = *rows.find(part.name);
+      const auto each = [&](const std::vector<double>& values) {
+        return graph.constant(ConstTensorView(values.data() + part.column, DType::f64, field.shape));
+      };
+      if (field.dtype == DType::u8) field.dtype = DType::f32;
+      const std::string wide = graph.cast(rows.tensor(part.name), OnnxType::f64);
+      const std::string scaled = graph.add("Div", {graph.add("Sub", {wide, each(mean_)}), each(deviation_)});
+      rows.set(field, graph.cast(scaled, onnx_type(field.dtype)));
     }
   }
 
@@ -103,6 +118,7 @@ class Normalize final : public Transform {
   struct Part {
     size_t field, column;  // the column in mean_ and deviation_ where the field begins
     DType dtype;           // of the values before
+    std::string name;
   };
 
   template <class From, class To>

@@ -7,6 +7,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/onnx_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -70,6 +71,17 @@ class OneHot final : public Transform {
       case DType::u8: return write_rows<uint8_t>(chunk);
       default: write_rows<int64_t>(chunk);
     }
+  }
+
+  void to_onnx(OnnxRows& rows) const override {
+    OnnxGraph& graph = rows.graph();
+    const std::string wanted = graph.cast(rows.tensor(options_.field), OnnxType::i64);
+    const std::string beyond = graph.add("GreaterOrEqual", {wanted, graph.constant(options_.classes)});
+    rows.refuse(graph.add("Or", {graph.add("Less", {wanted, graph.constant(int64_t{0})}), beyond}));
+    const std::string hot =
+        graph.add("OneHot", {wanted, graph.constant(options_.classes), graph.list(std::vector<float>{0, 1})});
+    const Shape shape{columns_ * options_.classes};
+    rows.set({options_.as, DType::f32, shape}, graph.reshape(hot, shape));
   }
 
   std::optional<std::vector<std::string>> concerned_fields() const override {

@@ -8,6 +8,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/onnx_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -71,6 +72,26 @@ class Pad final : public Transform {
     copy_fields(chunk, spec_, fields_);
     for (int64_t row = 0; row < chunk.rows.size(); ++row) {
       for (const size_t field : fields_) copy_padded(chunk.spare, chunk.rows, field, row);
+    }
+  }
+
+  void to_onnx(OnnxRows& rows) const override {
+    if (!options_.length) throw ConfigError("without a length it cannot be written as ONNX", {}, "set length: ..");
+    OnnxGraph& graph = rows.graph();
+    for (const size_t index : fields_) {
+      const FieldSpec& field = spec_->fields[index];
+      const auto& [values, counts] = rows.ragged(field.name);
+      rows.refuse(graph.add("Greater", {counts, graph.constant(*options_.length)}));
+      const std::string batch = graph.add("Shape", {values}, {{"end", int64_t{1}}});
+      const std::string sizes =
+          graph.add("Concat", {batch, graph.list<int64_t>({*options_.length})}, {{"axis", int64_t{0}}});
+      const std::string zero =
+          field.text ? graph.texts({""}, {1}) : graph.cast(graph.constant(0.0F), onnx_type(field.dtype));
+      const std::string filled =
+          graph.add("Concat", {values, graph.add("Expand", {zero, sizes})}, {{"axis", int64_t{1}}});
+      const std::string cut = graph.add("Slice", {filled, graph.list<int64_t>({0}),
+                                                  graph.list<int64_t>({*options_.length}), graph.list<int64_t>({1})});
+      rows.set(field, cut);
     }
   }
 

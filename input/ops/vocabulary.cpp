@@ -1,6 +1,8 @@
 // vocabulary: turns texts into numbers, by their place in a list that the configuration holds.
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/onnx_rows.h"
 #include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
@@ -97,6 +100,19 @@ class Vocabulary final : public Transform {
         codes[i] = found != codes_.end() ? found->second : static_cast<int32_t>(options_.texts.size());
       }
     }
+  }
+
+  void to_onnx(OnnxRows& rows) const override {
+    OnnxGraph& graph = rows.graph();
+    std::vector<int64_t> codes(options_.texts.size());
+    std::iota(codes.begin(), codes.end(), 0);
+    const bool refuses = options_.unknown == UnknownText::error;
+    const int64_t other = refuses ? -1 : std::ssize(options_.texts);
+    const std::string code =
+        graph.add_ml("LabelEncoder", {rows.tensor(options_.field)},
+                     {{"keys_strings", options_.texts}, {"values_int64s", std::move(codes)}, {"default_int64", other}});
+    if (refuses) rows.refuse(graph.add("Less", {code, graph.constant(int64_t{0})}));
+    rows.set({options_.as, DType::i32, Shape{columns_}}, graph.cast(code, OnnxType::i32));
   }
 
   std::optional<std::vector<std::string>> concerned_fields() const override {

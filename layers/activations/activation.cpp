@@ -3,6 +3,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/math.h"
+#include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {
@@ -151,6 +152,21 @@ void activation_gradient(Context& context, Activation activation, const ConstTen
   }
   visit_activation(activation, [&]<class F>(F) { zip_elements(context, value, dy, dz, typename F::Gradient{}); });
   if (sums) column_sum(context, to, sums, scratch);
+}
+
+std::string add_activation(OnnxGraph& graph, Activation activation, std::string z) {
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::relu: return graph.add("Relu", {z});
+    case Activation::tanh: return graph.add("Tanh", {z});
+    case Activation::sigmoid: return graph.add("Sigmoid", {z});
+    case Activation::gelu: {
+      const std::string erf = graph.add("Erf", {graph.add("Mul", {z, graph.constant(0.70710678118654752440F)})});
+      const std::string share = graph.add("Mul", {graph.add("Add", {erf, graph.constant(1.0F)}), graph.constant(0.5F)});
+      return graph.add("Mul", {z, share});
+    }
+  }
+  return z;
 }
 
 }  // namespace millrace

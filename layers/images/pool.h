@@ -2,10 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "millrace/core/kernels/images/pooling.h"
 #include "millrace/layers/images/window.h"
 #include "millrace/layers/layer.h"
+#include "millrace/layers/onnx_layer.h"
 
 namespace millrace {
 
@@ -90,6 +94,11 @@ class PoolLayer : public Layer {
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) final { return pooled(window_, inputs[0]); }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const final {
     return std::make_unique<PoolPlan>(window_, largest_, args);
+  }
+  std::string to_onnx(const OnnxLayer& layer) const final {
+    std::vector<OnnxAttribute> attributes = onnx_window(window_.over_height(layer.input_specs[0].shape[1]),
+                                                        window_.over_width(layer.input_specs[0].shape[2]));
+    return layer.graph.add(largest_ ? "MaxPool" : "AveragePool", {layer.inputs[0]}, std::move(attributes));
   }
 
  protected:

@@ -127,6 +127,12 @@ ConvolutionSpec::Axis Window::over_width(int64_t in) const {
   return axis_of(in, kernel.width, stride.width, dilation.width, padding, padding.pixels.width);
 }
 
+std::vector<OnnxAttribute> onnx_window(const ConvolutionSpec::Axis& height, const ConvolutionSpec::Axis& width) {
+  return {{"kernel_shape", std::vector{height.kernel, width.kernel}},
+          {"strides", std::vector{height.stride, width.stride}},
+          {"pads", std::vector{height.before, width.before, height.after, width.after}}};
+}
+
 void require_image(const TensorSpec& row) {
   if (is_image(row.shape) && row.shape.elements() > 0) return;
   throw ShapeError(cat("expected one image per row, (channels, height, width), got ", row.text()), {},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/core/kernels/images/convolution.h"
+#include "millrace/core/onnx/onnx_graph.h"
 #include "millrace/core/options.h"
 #include "millrace/core/tensor.h"
 
@@ -36,6 +37,9 @@ struct Window {
   ConvolutionSpec::Axis over_height(int64_t in) const;
   ConvolutionSpec::Axis over_width(int64_t in) const;
 };
+
+// The attributes kernel_shape, strides and pads of ONNX for a window that goes over an image so.
+std::vector<OnnxAttribute> onnx_window(const ConvolutionSpec::Axis& height, const ConvolutionSpec::Axis& width);
 
 // Throws ShapeError unless a row is an image: (channels, height, width).
 void require_image(const TensorSpec& row);

@@ -31,10 +31,10 @@ const std::map<std::string, std::vector<std::string>> kRooms = {
     {"input",
      {"files", "rows", "compressed", "", "sources", "csv", "arrays", "lmdb", "hdf5", "parquet", "pictures", "tfrecord",
       "run", "graph", "ops"}},
-    {"trainer", {"files", "step", "delivery", "config", "input", "predict", "checkpoint", "remote", ""}},
+    {"trainer", {"files", "step", "delivery", "config", "input", "predict", "export", "checkpoint", "remote", ""}},
     {"cli",
      {"text", "process", "generate", "init", "reference", "arguments", "help", "rows", "compare", "speed", "report",
-      "convert", "doctor", "verify", "commands", ""}}};
+      "convert", "export", "doctor", "verify", "commands", ""}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
 struct Owner {

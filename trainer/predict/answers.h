@@ -51,6 +51,8 @@ class Answers {
     const bool has_text = number >= 0 && number < std::ssize(classes());
     return has_text ? &classes()[static_cast<size_t>(number)] : nullptr;
   }
+  // How the label was changed.
+  const FieldHistory& label() const { return args_.label; }
   // Whether answers give amounts as the label was before ops changed it.
   bool undoes() const { return undoes_; }
   // Whether the outputs are amounts, but the change of the label cannot be undone.

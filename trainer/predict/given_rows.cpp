@@ -145,10 +145,14 @@ GivenRows given_rows(const ModelFile& file, const Config& config, const Catalog&
   transforms.append(op_of_given_rows(list));
   size_t begin = 0;
   while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
-  if (begin > 0) append_given_values(pass.list.items()[begin - 1], registry, transforms);
+  std::shared_ptr<const Op> maker;
+  if (begin > 0) {
+    append_given_values(pass.list.items()[begin - 1], registry, transforms);
+    maker = make_op(pass.list.items()[begin - 1], registry);
+  }
   // Each reads from the one before it now.
   for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
-  return {std::move(transforms), std::move(registry)};
+  return {std::move(transforms), std::move(registry), std::move(maker)};
 }
 
 FieldHistory label_of_given_rows(const Config& config, const Catalog& catalog) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "millrace/core/errors.h"
@@ -24,6 +25,8 @@ namespace millrace {
 struct GivenRows {
   Spec list;
   OpRegistry registry;  // which also has the kinds of the list that are made here
+  // The op that the list replaces: it makes rows, or decodes them. It is not bound, and has the fields that are wanted.
+  std::shared_ptr<const Op> maker;
 
   // Those ops of the list that are transforms.
   std::vector<Spec> transforms() const;

@@ -1,0 +1,77 @@
+#include "millrace/input/onnx_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+OnnxRows::OnnxRows(OnnxGraph& graph, const RowSpec& rows) : graph_(graph) {
+  for (const FieldSpec& field : rows.fields) fields_.push_back({field, {}});
+}
+
+OnnxRows::Field* OnnxRows::entry(std::string_view field) {
+  const auto found = std::ranges::find_if(fields_, [&](const Field& one) { return one.spec.name == field; });
+  return found != fields_.end() ? &*found : nullptr;
+}
+
+const FieldSpec* OnnxRows::find(std::string_view field) const {
+  const Field* found = const_cast<OnnxRows*>(this)->entry(field);
+  return found != nullptr ? &found->spec : nullptr;
+}
+
+const std::string& OnnxRows::tensor(std::string_view field) {
+  Field* const found = entry(field);
+  if (found == nullptr) throw InternalError(cat("there is no field ", quote(field)));
+  const FieldSpec& spec = found->spec;
+  if (spec.ragged()) {
+    throw ConfigError(cat("the field ", quote(field),
+                          " has another number of values in each row, which cannot be "
+                          "written as ONNX"),
+                      {}, cat("put pad: {fields: ", field, ", length: ..} after the op that reads it"));
+  }
+  if (found->tensor.empty()) {
+    found->tensor = graph_.input(field, spec.text ? OnnxType::text : onnx_type(spec.dtype), onnx_shape(spec.shape));
+  }
+  return found->tensor;
+}
+
+const OnnxRows::Ragged& OnnxRows::ragged(std::string_view field) {
+  Field* const found = entry(field);
+  if (found != nullptr && !found->ragged.values.empty()) return found->ragged;
+  throw ConfigError(
+      cat("the field ", quote(field), " has another number of values in each row, which ONNX knows of texts only"));
+}
+
+void OnnxRows::set_ragged(std::string_view field, Ragged values) {
+  if (Field* const found = entry(field)) found->ragged = std::move(values);
+}
+
+void OnnxRows::set(FieldSpec field, std::string tensor) {
+  if (Field* const found = entry(field.name)) {
+    *found = {std::move(field), std::move(tensor)};
+  } else {
+    fields_.push_back({std::move(field), std::move(tensor)});
+  }
+}
+
+void OnnxRows::add_text_input(OnnxTextInput input) {
+  const bool known = std::ranges::find(text_inputs_, input.name, &OnnxTextInput::name) != text_inputs_.end();
+  if (!known) text_inputs_.push_back(std::move(input));
+}
+
+void OnnxRows::refuse(const std::string& bools) {
+  const std::string flat = graph_.add("Reshape", {graph_.cast(bools, OnnxType::i32), graph_.list<int64_t>({0, -1})});
+  const std::string count = graph_.add("ReduceSum", {flat, graph_.list<int64_t>({1})}, {{"keepdims", int64_t{0}}});
+  refused_.push_back(graph_.add("Greater", {count, graph_.constant(int32_t{0})}));
+}
+
+std::string OnnxRows::refused() {
+  std::string any;
+  for (const std::string& one : refused_) any = any.empty() ? one : graph_.add("Or", {any, one});
+  return any;
+}
+
+}  // namespace millrace

@@ -1,0 +1,71 @@
+// OnnxRows: the rows of an input list on their way through its transforms, as tensors of an ONNX graph.
+// Transform::to_onnx() reads and replaces them.
+//
+//   rows.set(field, rows.graph().add("Sub", {rows.tensor(field.name), mean}));
+//
+// A field is a tensor of (rows, shape...) in its own type; the values of a field of texts are texts. A field that no op
+// makes is an input of the graph with the field's name. One thread uses it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/onnx/onnx_graph.h"
+#include "millrace/input/rows/row_block.h"
+
+namespace millrace {
+
+// An input whose values are columns of text.
+struct OnnxTextInput {
+  std::string name;                  // of the input
+  std::vector<std::string> columns;  // names of the header, numbers from 0, or ranges 0-9
+  bool text = false;                 // the texts as they are; else numbers, NaN for a missing one
+};
+
+class OnnxRows {
+ public:
+  OnnxRows(OnnxGraph& graph, const RowSpec& rows);
+
+  OnnxGraph& graph() { return graph_; }
+  // Null if there is no such field.
+  const FieldSpec* find(std::string_view field) const;
+  // The values of a field. Throws ConfigError if rows differ in how many they have.
+  const std::string& tensor(std::string_view field);
+  // Replaces the field of this name, or adds it.
+  void set(FieldSpec field, std::string tensor);
+
+  // A field whose rows differ in how many values they have: (rows, most) with 0 or "" after the values of a row, and
+  // (rows) with their number, of int64.
+  struct Ragged {
+    std::string values, counts;
+  };
+  // Throws ConfigError if the op that makes the field cannot be written as ONNX.
+  const Ragged& ragged(std::string_view field);
+  void set_ragged(std::string_view field, Ragged values);
+
+  // Rows with a true value in this tensor, which has any number of values for each row, are errors for `trainer
+  // predict`. The graph answers them with NaN, and with class -1.
+  void refuse(const std::string& bools);
+  // A truth value for each row, (rows): whether it is refused. Empty if none ever is.
+  std::string refused();
+
+  // If there is one of that name, it stays.
+  void add_text_input(OnnxTextInput input);
+  const std::vector<OnnxTextInput>& text_inputs() const { return text_inputs_; }
+
+ private:
+  struct Field {
+    FieldSpec spec;
+    std::string tensor;  // empty: an input that nobody has read
+    Ragged ragged = {};  // empty for others
+  };
+  Field* entry(std::string_view field);
+
+  OnnxGraph& graph_;
+  std::vector<Field> fields_;
+  std::vector<std::string> refused_;
+  std::vector<OnnxTextInput> text_inputs_;
+};
+
+}  // namespace millrace

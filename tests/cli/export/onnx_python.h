@@ -1,0 +1,36 @@
+// The Python that has onnx and onnxruntime: the one of scripts/onnx-python if it is there, else python3 as it is.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "millrace/core/text.h"
+#include "tests/support/paths.h"
+#include "tests/support/run_command.h"
+
+namespace millrace::cli {
+
+// Puts it first in PATH. False if there is none.
+inline bool use_onnx_python() {
+  static const bool kThere = [] {
+    const std::string own = test::path_from("MILLRACE_SOURCE_DIR", MILLRACE_SOURCE_DIR) + "/build/onnx-python/bin";
+    const char* const path = std::getenv("PATH");
+    if (std::filesystem::exists(own)) ::setenv("PATH", cat(own, ':', path != nullptr ? path : "").c_str(), 1);
+    return testing::run_command({"/usr/bin/env", "python3", "-c", "import onnx, onnxruntime"}).exit_code == 0;
+  }();
+  return kThere;
+}
+
+// What the full checker of onnx says of the *.onnx files of a folder; empty: nothing.
+inline std::string checker_messages(const std::string& folder) {
+  const char* const program =
+      "import glob, onnx, sys\n"
+      "files = glob.glob(sys.argv[1] + '/*.onnx')\n"
+      "assert files\n"
+      "for file in files: onnx.checker.check_model(file, full_check=True)\n";
+  const testing::CommandResult result = testing::run_command({"/usr/bin/env", "python3", "-c", program, folder});
+  return result.exit_code == 0 ? std::string() : result.err + "no message";
+}
+
+}  // namespace millrace::cli

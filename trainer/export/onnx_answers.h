@@ -1,0 +1,15 @@
+// The outputs of an ONNX graph: what Answers makes of a model's outputs.
+#pragma once
+
+#include <string>
+
+#include "millrace/core/onnx/onnx_graph.h"
+#include "millrace/trainer/predict/answers.h"
+
+namespace millrace {
+
+// `outputs` is float32 of (rows, ..). `refused`, (rows) of truth values, says which rows get NaN and class -1; empty:
+// none.
+void add_answers(OnnxGraph& graph, const Answers& answers, const std::string& outputs, const std::string& refused);
+
+}  // namespace millrace
