@@ -61,7 +61,7 @@ class MILLRACE_EXPORT Transform : public Op {
   // without bind(), to make inputs; those that it does not make are the fields as they are. Throws ConfigError if ONNX
   // cannot express the op.
   virtual void to_onnx(OnnxRows& /*rows*/) const {
-    if (inputs().front() == PortType::rows) throw ConfigError("this op cannot be written as ONNX");
+    if (inputs().front() == PortType::rows) throw ConfigError("it cannot be written as ONNX");
   }
 };
 

@@ -85,6 +85,7 @@ int run_export(const ExportArguments& arguments, Session& session) {
   if (!arguments.check_data.empty()) {
     predictor.emplace(PredictorArgs{.model = arguments.model,
                                     .data = {arguments.check_data},
+                                    .overrides = {"device=cpu"},
                                     .data_place = {"--check"},
                                     .keep = columns_to_keep(model),
                                     .keep_place = {"--check"},

@@ -126,16 +126,16 @@ uint64_t constant_bytes(const OnnxGraph& graph) {
   return bytes;
 }
 
-void check_bytes(uint64_t bytes) {
+}  // namespace
+
+void check_onnx_size(uint64_t bytes) {
   if (bytes < kMostBytes) return;
   throw DataError(cat("the ONNX file would have ", bytes, " bytes, and such a file must have fewer than ", kMostBytes),
                   {}, "predict with the model file itself, or train a smaller model");
 }
 
-}  // namespace
-
 std::string onnx_bytes(const OnnxGraph& graph, const OnnxFileArgs& args) {
-  check_bytes(constant_bytes(graph));  // before memory is taken for them
+  check_onnx_size(constant_bytes(graph));  // before memory is taken for them
   Message body;
   for (const OnnxGraph::Node& node : graph.nodes()) body.message(1, node_message(node));
   body.text(2, args.name);
@@ -149,7 +149,7 @@ std::string onnx_bytes(const OnnxGraph& graph, const OnnxFileArgs& args) {
   out.message(8, Message().text(1, "").number(2, graph.opset()));
   if (graph.uses_ml()) out.message(8, Message().text(1, "ai.onnx.ml").number(2, kMlOpset));
   for (const auto& [key, value] : args.facts) out.message(14, Message().text(1, key).text(2, value));
-  check_bytes(out.bytes().size());
+  check_onnx_size(out.bytes().size());
   return std::move(out.bytes());
 }
 

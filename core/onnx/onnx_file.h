@@ -2,6 +2,7 @@
 // library of protocol buffers in this one would clash with another version in a program that embeds it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -17,5 +18,7 @@ struct OnnxFileArgs {
 
 // A ModelProto. Throws DataError if it would have 2 GiB or more, which no reader accepts in one file.
 std::string onnx_bytes(const OnnxGraph& graph, const OnnxFileArgs& args);
+// Throws that error for so many bytes.
+void check_onnx_size(uint64_t bytes);
 
 }  // namespace millrace

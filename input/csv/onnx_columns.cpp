@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -29,22 +31,38 @@ bool holds_texts(const Column& column) {
   return field.spec.text || field.time.has_value() || field.spec.ragged();
 }
 
-// The type of the inputs. A missing number is a NaN, so there are no whole ones.
+// The type that the values of the columns begin with. A missing number is a NaN, so there are no whole ones.
 OnnxType input_type(const Column& column) {
   if (holds_texts(column)) return OnnxType::text;
   const DType dtype = column.field.spec.dtype;
   return dtype == DType::f64 || dtype == DType::i64 ? OnnxType::f64 : OnnxType::f32;
 }
 
+bool is_name(const FieldRequest::Item& item) { return !item.is_index || item.is_open(); }
+
+using Names = std::set<std::string, std::less<>>;
+
+// The names of columns that some field reads as float64. They are inputs of that type for all fields.
+Names wide_columns(const std::vector<FieldRequest>& requests, const OnnxRows& rows) {
+  Names out;
+  for (const FieldRequest& request : requests) {
+    const FieldSpec* const spec = rows.find(request.field.spec.name);
+    if (spec == nullptr || (spec->dtype != DType::f64 && spec->dtype != DType::i64)) continue;
+    for (const FieldRequest::Item& item : request.items) out.insert(item.text);
+  }
+  return out;
+}
+
 // (rows, columns), as the user gives it.
-std::string add_inputs(const Column& column, OnnxRows& rows) {
+std::string add_inputs(const Column& column, const Names& wide, OnnxRows& rows) {
   const OnnxType type = input_type(column);
   const std::vector<FieldRequest::Item>& items = column.request.items;
   const auto add = [&](const std::string& name, std::vector<std::string> columns, int64_t count) {
+    const OnnxType given = type == OnnxType::f32 && wide.contains(columns.front()) ? OnnxType::f64 : type;
     rows.add_text_input({name, std::move(columns), type == OnnxType::text});
-    return rows.graph().input(name, type, {count});
+    const std::string input = rows.graph().input(name, given, {count});
+    return given == type ? input : rows.graph().cast(input, type);
   };
-  const auto is_name = [](const FieldRequest::Item& item) { return !item.is_index || item.is_open(); };
   if (std::ssize(items) != column.count || !std::ranges::all_of(items, is_name)) {
     std::vector<std::string> columns;
     for (const FieldRequest::Item& item : items) columns.push_back(item.text);
@@ -216,19 +234,20 @@ std::string column_values(const Column& column, const std::string& input, OnnxRo
 }  // namespace
 
 void add_csv_columns(const std::vector<FieldRequest>& requests, const ValueRules& rules, OnnxRows& rows) {
+  const Names wide = wide_columns(requests, rows);
   for (const FieldRequest& request : requests) {
     const FieldSpec* const spec = rows.find(request.field.spec.name);
     if (spec == nullptr) continue;
     if (spec->ragged()) {
       const Column column{request, request.field, request.field.missing.value_or(rules.missing), rules.allow_nonfinite,
                           1};
-      rows.set_ragged(spec->name, ragged_values(column, add_inputs(column, rows), rows));
+      rows.set_ragged(spec->name, ragged_values(column, add_inputs(column, wide, rows), rows));
       continue;
     }
     const auto count = spec->shape.elements();
     SelectedField field = field_of_columns(request, static_cast<size_t>(count));
     const Column column{request, field, field.missing.value_or(rules.missing), rules.allow_nonfinite, count};
-    std::string values = column_values(column, add_inputs(column, rows), rows);
+    std::string values = column_values(column, add_inputs(column, wide, rows), rows);
     if (field.spec.shape.rank() != 1) values = rows.graph().reshape(values, field.spec.shape);
     rows.set(field.spec, std::move(values));
   }

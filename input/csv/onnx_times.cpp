@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,33 +22,44 @@ constexpr std::string_view kMonthNames[] = {"January", "February", "March",     
                                             "July",    "August",   "September", "October", "November", "December"};
 constexpr std::string_view kIsoDatePattern = R"(\d{4}-\d{2}-\d{2})";
 constexpr std::string_view kIsoTimePattern =
-    R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)? ?([Zz]|[+-]([01]\d|2[0-3])(:[0-5]\d)?)?)?)";
+    R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)? ?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?)?)";
 
-// A tensor of texts, cut into parts.
-class TextParts {
- public:
-  TextParts(OnnxGraph& graph, std::string texts) : graph_(graph), rest_(std::move(texts)) {}
-
-  // Cuts at the first `separator`: returns what is before it; what is after it remains. If there is none, nothing
-  // remains.
-  std::string take(std::string_view separator) {
-    const std::string ended = graph_.add("StringConcat", {rest_, graph_.texts({std::string(separator)}, {})});
-    const std::string parts =
-        graph_.add("StringSplit", {ended}, {{"delimiter", std::string(separator)}, {"maxsplit", int64_t{1}}}, 2);
-    rest_ = part(parts, 1);
-    return part(parts, 0);
+// The pieces of texts between separators; at least `pieces`, the last of which may be empty.
+std::vector<std::string> split(OnnxGraph& graph, const std::string& texts, const std::string& separator,
+                               int64_t pieces) {
+  std::string ends;
+  for (int64_t i = 1; i < pieces; ++i) ends += separator;
+  const std::string ended = graph.add("StringConcat", {texts, graph.texts({ends}, {})});
+  const std::string parts = graph.add("StringSplit", {ended}, {{"delimiter", separator}}, 2);
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < pieces; ++i) {
+    out.push_back(graph.add("Gather", {parts, graph.constant(i)}, {{"axis", int64_t{-1}}}));
   }
-  const std::string& rest() const { return rest_; }
-  void set(std::string texts) { rest_ = std::move(texts); }
+  return out;
+}
 
- private:
-  std::string part(const std::string& parts, int64_t index) {
-    return graph_.add("Gather", {parts, graph_.constant(index)}, {{"axis", int64_t{-1}}});
+// The pieces of texts between blanks; those that a text does not have are empty.
+std::vector<std::string> words(OnnxGraph& graph, const std::string& texts, int64_t count) {
+  const std::string parts = graph.add("StringSplit", {texts}, {}, 2);
+  const std::string sizes =
+      graph.add("Concat", {graph.add("Shape", {texts}), graph.list<int64_t>({count})}, {{"axis", int64_t{0}}});
+  const std::string none = graph.add("Expand", {graph.texts({""}, {1}), sizes});
+  const std::string all = graph.add("Concat", {parts, none}, {{"axis", int64_t{-1}}});
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < count; ++i) {
+    out.push_back(graph.add("Gather", {all, graph.constant(i)}, {{"axis", int64_t{-1}}}));
   }
+  return out;
+}
 
-  OnnxGraph& graph_;
-  std::string rest_;
-};
+// What is before and after the first separator, which must be there.
+std::pair<std::string, std::string> cut(OnnxGraph& graph, const std::string& texts, const std::string& separator) {
+  const std::string parts = graph.add("StringSplit", {texts}, {{"delimiter", separator}, {"maxsplit", int64_t{1}}}, 2);
+  const auto part = [&](int64_t index) {
+    return graph.add("Gather", {parts, graph.constant(index)}, {{"axis", int64_t{-1}}});
+  };
+  return {part(0), part(1)};
+}
 
 // The number in each text; 0 for an empty one.
 std::string number_in(OnnxGraph& graph, const std::string& texts, OnnxType type) {
@@ -73,53 +85,46 @@ OnnxWhole checked_days(const OnnxWhole& year, const OnnxWhole& month, const Onnx
   return days;
 }
 
-// hh:mm, hh or nothing, as minutes.
+// hh:mm, hhmm, hh or nothing, as minutes.
 OnnxWhole minutes_in(OnnxGraph& graph, const std::string& texts) {
-  TextParts parts(graph, texts);
-  const OnnxWhole hours = whole_in(graph, parts.take(":"));
-  return hours * 60 + whole_in(graph, parts.take(":"));
+  const std::vector<std::string> parts = split(graph, texts, ":", 2);
+  const OnnxWhole first = whole_in(graph, parts[0]);
+  const std::string joined = graph.add("RegexFullMatch", {parts[0]}, {{"pattern", std::string(R"(\d{4})")}});
+  const OnnxWhole four = first / 100 * 60 + first % 100;
+  const OnnxWhole hours{&graph, graph.add("Where", {joined, four.value, (first * 60).value})};
+  return hours + whole_in(graph, parts[1]);
+}
+
+std::string joined(OnnxGraph& graph, const std::string& a, const std::string& b) {
+  return graph.add("StringConcat", {a, b});
 }
 
 Parsed parse_iso(TimeFormat::Kind kind, const std::string& texts, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
-  TextParts parts(graph, texts);
-  const OnnxWhole year = whole_in(graph, parts.take("-")), month = whole_in(graph, parts.take("-"));
-  std::string day = parts.rest();
-  const OnnxWhole none{&graph, graph.constant(int64_t{0})};
-  if (kind == TimeFormat::Kind::date) {
-    return {checked_days(year, month, whole_in(graph, day), rows), none, graph.constant(0.0)};
+  // A blank may stand before the time, and another before the offset.
+  const std::vector<std::string> pieces = words(graph, texts, 3);
+  const auto [year, rest] = cut(graph, pieces[0], "-");
+  auto [month, day] = cut(graph, rest, "-");
+  const auto days = [&] {
+    return checked_days(whole_in(graph, year), whole_in(graph, month), whole_in(graph, day), rows);
+  };
+  if (kind == TimeFormat::Kind::date) return {days(), {&graph, graph.constant(int64_t{0})}, graph.constant(0.0)};
+  std::string time = graph.texts({""}, {});
+  for (const char* separator : {"T", "t"}) {
+    const std::vector<std::string> parts = split(graph, day, separator, 2);
+    day = parts[0];
+    time = joined(graph, time, parts[1]);
   }
-  // What comes after the day, whichever sign is before it.
-  std::string time;
-  for (const char* separator : {"T", "t", " "}) {
-    parts.set(day);
-    day = parts.take(separator);
-    // The rest ends with the separator that take() added.
-    TextParts rest(graph, parts.rest());
-    const std::string after = rest.take(separator);
-    time = time.empty() ? after : graph.add("StringConcat", {time, after});
-  }
-  for (const char* mark : {"Z", "z", " "}) {
-    parts.set(time);
-    time = parts.take(mark);
-  }
-  parts.set(time);
-  std::string clock = parts.take("+");
-  const OnnxWhole ahead = minutes_in(graph, TextParts(graph, parts.rest()).take("+"));
-  parts.set(clock);
-  clock = parts.take("-");
-  const OnnxWhole behind = minutes_in(graph, TextParts(graph, parts.rest()).take("-"));
-  parts.set(clock);
-  const OnnxWhole hours = whole_in(graph, parts.take(":"));
-  const OnnxWhole minutes = whole_in(graph, parts.take(":"));
-  parts.set(parts.take(":"));
-  const std::string seconds = number_in(graph, parts.take(","), OnnxType::f64);
-  const std::string fraction = graph.cast(
-      graph.add("StringConcat",
-                {graph.texts({"0."}, {}), graph.add("StringConcat", {parts.take(","), graph.texts({"0"}, {})})}),
-      OnnxType::f64);
-  return {checked_days(year, month, whole_in(graph, day), rows), hours * 60 + minutes - ahead + behind,
-          graph.add("Add", {seconds, fraction})};
+  time = joined(graph, time, joined(graph, pieces[1], pieces[2]));
+  for (const char* zero : {"Z", "z"}) time = split(graph, time, zero, 2)[0];
+  const std::vector<std::string> ahead = split(graph, time, "+", 2), behind = split(graph, ahead[0], "-", 2);
+  const OnnxWhole offset = minutes_in(graph, ahead[1]) - minutes_in(graph, behind[1]);
+  const std::vector<std::string> clock = split(graph, behind[0], ":", 3);
+  const std::vector<std::string> dots = split(graph, clock[2], ".", 2), commas = split(graph, dots[0], ",", 2);
+  const std::string fraction =
+      joined(graph, joined(graph, graph.texts({"0."}, {}), dots[1]), joined(graph, commas[1], graph.texts({"0"}, {})));
+  return {days(), whole_in(graph, clock[0]) * 60 + whole_in(graph, clock[1]) - offset,
+          graph.add("Add", {number_in(graph, commas[0], OnnxType::f64), graph.cast(fraction, OnnxType::f64)})};
 }
 
 // The texts of a name in the cases that occur.
@@ -175,6 +180,7 @@ struct Letters {
   };
   std::string before;
   std::vector<Part> parts;
+  int64_t blanks = 0;  // between words
 };
 
 ConfigError unfit(const TimeFormat& format, std::string_view why) {
@@ -187,6 +193,9 @@ Letters read_letters(const TimeFormat& format) {
   const std::string& letters = format.letters();
   const size_t begin = letters.find_first_not_of(' '), end = letters.find_last_not_of(' ') + 1;
   for (size_t i = begin; i < end; ++i) {
+    const bool doubled = letters[i] == ' ' && letters[i - 1] == ' ';
+    if (doubled) continue;
+    if (letters[i] == ' ') ++out.blanks;
     if (letters[i] == '%' && letters[++i] != '%') {
       if (letters[i] == 'z') throw unfit(format, "it has an offset from UTC");
       out.parts.push_back({letters[i], {}});
@@ -194,11 +203,13 @@ Letters read_letters(const TimeFormat& format) {
       (out.parts.empty() ? out.before : out.parts.back().after) += letters[i];
     }
   }
+  // A part of digits ends at anything else, a name at anything but a letter.
   for (size_t i = 0; i + 1 < out.parts.size(); ++i) {
     const std::string& after = out.parts[i].after;
-    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0; };
-    if (after.empty()) throw unfit(format, "nothing stands between two of its parts");
-    if (std::ranges::any_of(after, plain)) throw unfit(format, "a letter or a digit stands between its parts");
+    const bool name = std::string_view("bBp").find(out.parts[i].letter) != std::string_view::npos;
+    const auto next = static_cast<unsigned char>(after.empty() ? '0' : after.front());
+    if (name ? std::isalnum(next) != 0 : std::isdigit(next) != 0)
+      throw unfit(format, "it is not clear where a part ends");
   }
   return out;
 }
@@ -206,8 +217,8 @@ Letters read_letters(const TimeFormat& format) {
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && static_cast<unsigned char>(c) < 0x80) out += '\\';
-    out += c;
+    if (std::ispunct(static_cast<unsigned char>(c)) != 0 && c != '_') out += '\\';
+    out += c == ' ' ? std::string(R"([ \t]+)") : std::string(1, c);
   }
   return out;
 }
@@ -221,14 +232,21 @@ std::string pattern_of(const TimeFormat& format, const Letters& letters) {
   return out;
 }
 
-Parsed parse_letters(const Letters& letters, const std::string& texts, OnnxRows& rows) {
+Parsed parse_letters(const Letters& letters, const std::string& given, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
-  TextParts texts_left(graph, texts);
-  if (!letters.before.empty()) texts_left.take(letters.before);
+  // With single blanks.
+  std::string texts;
+  for (const std::string& word : words(graph, given, letters.blanks + 1)) {
+    texts = texts.empty() ? word : joined(graph, texts, joined(graph, graph.texts({" "}, {}), word));
+  }
+  std::string rest = letters.before.empty() ? texts : cut(graph, texts, letters.before).second;
   std::map<char, std::string> text_of;
   for (const Letters::Part& part : letters.parts) {
-    const bool last = &part == &letters.parts.back() && part.after.empty();
-    text_of[part.letter] = last ? texts_left.rest() : texts_left.take(part.after);
+    if (part.after.empty()) {
+      text_of[part.letter] = rest;
+    } else {
+      std::tie(text_of[part.letter], rest) = cut(graph, rest, part.after);
+    }
   }
   const auto whole = [&](char letter, int64_t otherwise) -> OnnxWhole {
     if (!text_of.contains(letter)) return {&graph, graph.constant(otherwise)};

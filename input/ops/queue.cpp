@@ -24,6 +24,7 @@ class Queue final : public Transform {
 
   explicit Queue(const Options& options) : options_(options) {}
 
+  void to_onnx(OnnxRows&) const override {}
   void apply(Chunk&) const override {}
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector<std::string>(); }
   Ahead ahead() const override { return {options_.capacity, static_cast<int>(options_.threads)}; }

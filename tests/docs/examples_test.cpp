@@ -22,8 +22,8 @@ using testing::read_page;
 using testing::Section;
 
 const std::vector<std::string> kPages = {
-    "architecture.md", "checkpoints.md", "config.md", "design.md",    "embedding.md", "extending.md", "formats.md",
-    "init.md",         "input_graph.md", "json.md",   "migrating.md", "python.md",    "remote.md"};
+    "architecture.md", "checkpoints.md", "config.md",      "design.md", "embedding.md", "export.md", "extending.md",
+    "formats.md",      "init.md",        "input_graph.md", "json.md",   "migrating.md", "python.md", "remote.md"};
 
 Page page(const std::string& name) { return read_page(test::source_dir() + "/docs/" + name); }
 

@@ -22,10 +22,21 @@ namespace {
 
 constexpr uint64_t kMostRowBytes = uint64_t{1} << 30;
 
+// What `body`, which calls a kind, returns. A configuration error names the kind.
+template <class Kind, class Body>
+auto named(const Kind& kind, const Body& body) {
+  try {
+    return attributed(kind, body);
+  } catch (ConfigError& error) {
+    error.add_context(kind.origin().who);
+    throw;
+  }
+}
+
 void add_transforms(const GivenRows& given, const RowTransforms& transforms, OnnxRows& rows) {
   const auto add = [&](const Transform& op, std::string_view name) {
     rows.graph().set_scope(name);
-    attributed(op, [&] { op.to_onnx(rows); });
+    named(op, [&] { op.to_onnx(rows); });
   };
   if (const auto* maker = dynamic_cast<const Transform*>(given.maker.get())) add(*maker, "input");
   for (const ChainLink& link : transforms.links()) add(*link.transform, link.name);
@@ -56,7 +67,7 @@ std::string add_layers(const Model& model, OnnxRows& rows) {
       state.push_back(graph.constant(model.state(i), name_of(model.states()[i])));
     }
     const OnnxLayer layer{graph, inputs, node.input_specs, node.output, params, state};
-    outputs.push_back(attributed(*node.layer, [&] { return node.layer->to_onnx(layer); }));
+    outputs.push_back(named(*node.layer, [&] { return node.layer->to_onnx(layer); }));
   }
   return outputs.back();
 }

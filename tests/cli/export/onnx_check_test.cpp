@@ -5,12 +5,14 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "millrace/cli/export/onnx_runtime.h"
 #include "millrace/cli/reference/reference.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/onnx/onnx_file.h"
@@ -34,7 +36,8 @@ class OnnxCheckTest : public ::testing::Test {
   }
   // The files are checked together, because loading the checker takes a second.
   void TearDown() override {
-    if (made_ > 0) EXPECT_EQ(checker_messages(folder_.path()), "");
+    if (made_ == 0) return;
+    EXPECT_EQ(checker_messages(folder_.path()), "");
   }
 
   // Numbers of a normal distribution, and a label of 0 to 6 at the end. A share of the other numbers is missing.
@@ -53,8 +56,10 @@ class OnnxCheckTest : public ::testing::Test {
   }
 
   static std::string reader(const std::string& decode, bool header = false) {
-    return cat("seed: 5\ndevice: cpu\nthreads: 1\ninput:\n  - filename_queue: {files: \"", "%", "/data.csv\"}\n",
-               "  - csv_reader: {header: ", header, "}\n  - decode_csv: ", decode, '\n');
+    return cat(
+        "seed: 5\ndevice: cpu\nthreads: 1\ninput:\n  - filename_queue: {files: \"@/data.csv\"}\n  - csv_reader: "
+        "{header: ",
+        header, "}\n  - decode_csv: ", decode, '\n');
   }
   static std::string numbers(int columns) {
     return reader(cat("{fields: {features: {columns: 0-", columns - 1, ", default: 0.25}, label: {columns: ", columns,
@@ -62,20 +67,25 @@ class OnnxCheckTest : public ::testing::Test {
            "  - batch: {batch_size: 8}\n";
   }
 
-  // Trains the configuration, exports the model, and compares both on data.csv.
-  OnnxCheck compare(std::string yaml) {
-    const std::string name = cat("m", made_++);
-    while (yaml.find('%') != std::string::npos) yaml.replace(yaml.find('%'), 1, folder_.path());
-    const std::string file = folder_.path(name + ".safetensors"), onnx = folder_.path(name + ".onnx");
-    Trainer trainer = Trainer::from_string(yaml, name + ".yaml");
+  std::string with_data(std::string yaml) const {
+    for (size_t at = 0; (at = yaml.find('@')) != std::string::npos;) yaml.replace(at, 1, folder_.path());
+    return yaml;
+  }
+  // The file of the trained model.
+  std::string train(const std::string& yaml) {
+    const std::string name = cat("m", made_++), file = folder_.path(name + ".safetensors");
+    Trainer trainer = Trainer::from_string(with_data(yaml), name + ".yaml");
     trainer.run();
     trainer.save(file);
+    return file;
+  }
+  // Trains the configuration, exports the model, and compares both on data.csv.
+  OnnxCheck compare(const std::string& yaml) {
+    const std::string file = train(yaml), onnx = file + ".onnx";
     const OnnxModel model = onnx_model({.model = file});
-    folder_.write(name + ".onnx", onnx_bytes(model.graph, {.producer = "Millrace", .version = "1"}));
-    Predictor predictor({.model = file,
-                         .data = {folder_.path("data.csv")},
-                         .keep = columns_to_keep(model),
-                         .bad_rows_stay = true});
+    std::ofstream(onnx, std::ios::binary) << onnx_bytes(model.graph, {.producer = "Millrace", .version = "1"});
+    Predictor predictor(
+        {.model = file, .data = {folder_.path("data.csv")}, .keep = columns_to_keep(model), .bad_rows_stay = true});
     return check_onnx(predictor, model, onnx);
   }
   void expect_same(const std::string& yaml, uint64_t rows) {
@@ -101,7 +111,9 @@ const std::multimap<std::string, std::string> kLayers = {
     {"conv2d", "conv2d: {filters: 6, kernel: [3, 2], stride: [2, 1], padding: same, groups: 2, activation: gelu}"},
     {"conv2d", "conv2d: {filters: 3, kernel: 3, dilation: 2, padding: 1, bias: false, activation: relu}"},
     {"conv_transpose2d", "conv_transpose2d: {filters: 2, kernel: 2, stride: 3, padding: same}"},
-    {"conv_transpose2d", "conv_transpose2d: {filters: 4, kernel: [3, 4], stride: 2, padding: 1, groups: 2, dilation: [2, 1], activation: tanh}"},
+    {"conv_transpose2d",
+     "conv_transpose2d: {filters: 4, kernel: [3, 4], stride: 2, padding: 1, groups: 2, dilation: [2, 1], activation: "
+     "tanh}"},
     {"avg_pool", "avg_pool: {size: 3, stride: 2, padding: same}"},
     {"avg_pool", "avg_pool: {size: [2, 3], padding: 1}"},
     {"max_pool", "max_pool: {size: 3, stride: 2, padding: same}"},
@@ -114,11 +126,16 @@ const std::multimap<std::string, std::string> kLayers = {
     {"layer_norm", "layer_norm"},
 };
 
+std::string as_node(const std::string& node) {
+  return node.find(':') == std::string::npos ? node : cat('{', node, '}');
+}
+
 std::string with_layer(const std::string& node, bool image) {
   if (node.find("from:") != std::string::npos) {
-    return cat("model:\n  - dense: {units: 20, name: x, from: features}\n  - dense: {units: 20, name: y, from: features}\n",
-               node.find('z') == std::string::npos ? "" : "  - dense: {units: 20, name: z, from: features}\n", "  - ", node,
-               "\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n", kEnd);
+    return cat(
+        "model:\n  - dense: {units: 20, name: x, from: features}\n  - dense: {units: 20, name: y, from: features}\n",
+        node.find('z') == std::string::npos ? "" : "  - dense: {units: 20, name: z, from: features}\n", "  - ", node,
+        "\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n", kEnd);
   }
   return cat("model:\n", image ? "  - reshape: [4, 8, 8]\n" : "", "  - ", node, image ? "\n  - flatten" : "",
              "\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n", kEnd);
@@ -145,6 +162,193 @@ TEST_F(OnnxCheckTest, EveryLayerAgrees) {
       EXPECT_TRUE(fits) << node << " fits no model of with_layer()";
     }
   }
+}
+
+TEST_F(OnnxCheckTest, EveryLossAgrees) {
+  write_numbers(4, 60, 2);
+  const std::string labels[] = {"", "  - normalize: {fields: [label], mean: 3, std: 0.5}\n",
+                                "  - map: {field: label, scale: 4, offset: -1}\n"};
+  for (const KindInfo& kind : Catalog::builtin().layers.losses.describe()) {
+    for (const int units : {1, 2, 3}) {
+      int fit = 0;
+      for (const std::string& change : labels) {
+        const bool numbers = kind.kind == "mse" || kind.kind == "mae" || kind.kind == "huber";
+        if (!numbers && !change.empty()) continue;
+        const std::string label =
+            units == 2 && numbers ? "label: {columns: [0, 4], default: 1}" : "label: {columns: 4}";
+        const std::string yaml =
+            reader(cat("{fields: {features: {columns: 0-3, default: 0.25}, ", label, "}}")) + change +
+            cat("  - batch: {batch_size: 8}\nmodel:\n  - dense: {units: 5, activation: tanh}\n  - dense: {units: ",
+                units, "}\nloss: ", as_node(kind_example(kind)), '\n', kEnd);
+        try {
+          train(yaml);
+        } catch (const Error&) {
+          continue;
+        }
+        ++fit;
+        expect_same(yaml, 60);
+      }
+      EXPECT_TRUE(fit > 0 || units != 1 || kind.kind == "softmax_cross_entropy") << kind.kind;
+    }
+  }
+}
+
+// Ops that a configuration reads its rows by, in front of the op that makes batches.
+struct OpCase {
+  const char* op;
+  const char* decode;
+  const char* ops;
+  const char* from;
+};
+const OpCase kOps[] = {
+    {"decode_csv",
+     "{missing: [NA], fields: {x: {columns: [a, b], default: [1, nan]}, y: {columns: [b, c], type: float64, "
+     "default: 2, missing: [\"-1\", zero]}, label: {columns: k, type: int32}}}",
+     "", "[x, y]"},
+    {"decode_csv",
+     "{missing: [NA], allow_nonfinite: false, fields: {x: {columns: [a], default: 0.5}, i: {columns: k, type: int64}, "
+     "u: {columns: k, type: uint8}, label: {columns: k, type: int32}}}",
+     "", "[x, i, u]"},
+    {"normalize",
+     "{missing: [NA, zero, none], fields: {x: {columns: [a, b, c], default: 3}, u: {columns: k, type: uint8}, w: "
+     "{columns: c, "
+     "type: float64, default: 1e9}, label: {columns: k, type: int32}}}",
+     "  - normalize: {fields: [x, u, w], mean: [1, 2, 3, 4, 1e9], std: [2, 3, 0.7, 5, 1e8]}\n", "[x, u, w]"},
+    {"map",
+     "{missing: [NA, zero, none], fields: {x: {columns: [a, b], default: 3}, i: {columns: k, type: int32}, j: "
+     "{columns: k, type: int64}, "
+     "label: {columns: k, type: int32}}}",
+     "  - map: {field: x, scale: -2.3, offset: 0.1}\n  - map: {field: i, scale: 3, offset: -4, as: ii}\n"
+     "  - map: {field: j, scale: -7}\n",
+     "[x, i, ii, j]"},
+    {"vocabulary",
+     "{missing: [\"?\"], fields: {t: {columns: [t, s], type: string, default: [red, none]}, label: {columns: k, "
+     "type: int32}}}",
+     "  - vocabulary: {field: t, texts: [red, grün, none, \"a,b\"], as: code, unknown: code}\n", "[code]"},
+    {"one_hot",
+     "{missing: [\"?\"], fields: {t: {columns: [t, s], type: string, default: red}, label: {columns: k, type: int32}}}",
+     "  - vocabulary: {field: t, texts: [red, grün], as: code, unknown: code}\n"
+     "  - one_hot: {field: code, classes: 3, as: hot}\n",
+     "[hot]"},
+    {"vocabulary", "{fields: {t: {columns: t, type: string, default: red}, label: {columns: k, type: int32}}}",
+     "  - vocabulary: {field: t, texts: [red, grün, \"?\", blue, \"a,b\", other], as: code}\n"
+     "  - one_hot: {field: code, classes: 6, as: hot}\n",
+     "[hot]"},
+    {"calendar",
+     "{fields: {d: {columns: d, type: date, default: \"1999-12-31\"}, e: {columns: e, type: timestamp, as: int64}, "
+     "f: {columns: f, type: timestamp, format: \"%d %b %Y, %I:%M %p\"}, label: {columns: k, type: int32}}}",
+     "  - calendar: {field: d, as: dd, features: [year, month, day, yearday, weekday, hour, minute, month_sin, "
+     "month_cos, "
+     "yearday_sin, yearday_cos, weekday_sin, weekday_cos]}\n"
+     "  - calendar: {field: e, as: ee, features: [hour, minute, hour_sin, hour_cos, yearday, year]}\n"
+     "  - calendar: {field: f, as: ff, features: [day, hour, minute, weekday]}\n"
+     "  - normalize: {fields: [dd], mean: [2000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], std: [100, 12, 31, 366, 7, 24, "
+     "60, 1, "
+     "1, 1, 1, 1, 1]}\n"
+     "  - normalize: {fields: [ee], mean: [0, 0, 0, 0, 0, 2000], std: [24, 60, 1, 1, 366, 100]}\n"
+     "  - normalize: {fields: [ff], std: 30}\n",
+     "[dd, ee, ff]"},
+    {"pad",
+     "{fields: {r: {columns: r, split: \" \", default: [1, 2.5]}, q: {columns: q, split: \";\", type: int32, default: "
+     "[]}, "
+     "label: {columns: k, type: int32}}}",
+     "  - pad: {length: 4}\n", "[r, q]"},
+    {"augment",
+     "{missing: [NA, zero, none], fields: {x: {columns: [a, b, c, a, b, c, a, b, c], default: 1, reshape: [1, 3, 3]}, "
+     "label: "
+     "{columns: k, type: int32}}}",
+     "  - augment: {fields: [x], crop: [2, 1], flip: horizontal, noise: 0.1}\n", "[x]"},
+};
+
+TEST_F(OnnxCheckTest, EveryOpAgrees) {
+  std::mt19937 draw(11);
+  const auto one_of = [&](const std::vector<std::string>& texts) { return texts[draw() % texts.size()]; };
+  const auto digits = [](unsigned long value) { return cat(value < 10 ? "0" : "", value); };
+  std::string text = "a,b,c,k,t,s,d,e,f,r,q\n";
+  for (int row = 0; row < 200; ++row) {
+    const std::string day = digits(1 + draw() % 28), month = digits(1 + draw() % 12), hour = digits(draw() % 24),
+                      minute = digits(draw() % 60), year = cat(1 + draw() % 9998 + 10000).substr(1);
+    const std::string iso = cat(year, '-', month, '-', day);
+    text +=
+        cat(one_of({"1.5", "-2e3", "", "NA", "0.1", "7"}), ',', one_of({"3.25", "-1", "", "16777217", "-0.004"}), ',',
+            one_of({"123456789.123", "-1", "zero", "", "5"}), ',', draw() % 3, ',',
+            one_of({"red", "grün", "", "\"a,b\"", "blue", "?", "other"}), ',', one_of({"none", "red", "", "x y", "?"}),
+            ',', one_of({iso, iso, "", "2000-02-29", "1970-01-01", "9999-12-31"}), ',',
+            one_of({iso, cat(iso, 'T', hour, ':', minute), cat(' ', iso, ' ', hour, ':', minute, ":59.25 Z "),
+                    cat(iso, ' ', hour, ':', minute, "-0330"), cat(iso, 't', hour, ':', minute, ":07+05:30"),
+                    cat("\"", iso, ' ', hour, ':', minute, ":07,5-11\"")}),
+            ",\"", draw() % 28 + 1, ' ', one_of({"Jan", "february", "MAR", "Dec", "May"}), ' ', year, ", ",
+            draw() % 12 + 1, ':', minute, ' ', one_of({"AM", "pm"}), "\",",
+            one_of({"1 2 3", "", "4.5", " 1  -2 ", "1 2 3 4"}), ',', one_of({"1;2", "", "-7", "4;3;2;1"}), '\n');
+  }
+  folder_.write("data.csv", text);
+  std::set<std::string> seen;
+  for (const OpCase& one : kOps) {
+    seen.insert(one.op);
+    const std::string yaml = cat(
+        reader(one.decode, true), one.ops, "  - batch: {batch_size: 8}\nmodel:\n",
+        std::string(one.from).find(',') != std::string::npos ? cat("  - concat: {from: ", one.from, "}\n")
+        : std::string(one.op) == "augment"                   ? "  - flatten: {from: x}\n"
+                                                             : cat("  - scale: {from: ", one.from, "}\n"),
+        "  - layer_norm\n  - dense: {units: 6, activation: tanh}\n  - dense: {units: 3}\nloss: softmax_cross_entropy\n",
+        kEnd);
+    expect_same(yaml, 200);
+  }
+  // These transforms are refused, each with its name, or do not come so far.
+  const std::set<std::string> others = {"filter", "hold_out", "queue", "decode_example", "decode_image"};
+  const Catalog& catalog = Catalog::builtin();
+  for (const auto& [kind, entry] : catalog.ops.entries()) {
+    if (others.contains(kind) || seen.contains(kind)) continue;
+    const Spec spec = parse_yaml(entry.example.empty() ? kind : cat(kind, ": {", entry.example, '}'), "example");
+    const auto op = catalog.ops.make(catalog.ops.read(spec, "an op"), spec);
+    EXPECT_EQ(dynamic_cast<const Transform*>(op.get()), nullptr) << kind << " is exported, but kOps has no line for it";
+  }
+}
+
+TEST_F(OnnxCheckTest, AnOpThatCannotBeWrittenIsNamed) {
+  write_numbers(3, 40, 2, 0);
+  const std::string file =
+      train(reader("{fields: {features: {columns: 0-2}, code: {columns: 3}, label: {columns: 3}}}") +
+            "  - filter: {field: code, op: \">=\", value: 0}\n  - batch: {batch_size: 8}\nmodel:\n  - concat: {from: "
+            "[features, code]}\n  - dense: {units: 1}\n"
+            "loss: sigmoid_cross_entropy\n" +
+            kEnd);
+  try {
+    onnx_model({.model = file});
+    ADD_FAILURE() << "a filter was exported";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.message(), "input op filter: it cannot be written as ONNX");
+    EXPECT_TRUE(error.place().text().starts_with(file + ":config:")) << error.place().text();
+  }
+  made_ = 0;
+}
+
+// What `trainer predict` refuses has NaN and class -1 there, and the other rows of its batch their answers.
+TEST_F(OnnxCheckTest, ARefusedRowHasNoAnswer) {
+  folder_.write("data.csv", "t,d,k,label\nred,2024-01-02,1,yes\nblue,2024-02-29,2,no\n");
+  const std::string file = train(
+      reader("{fields: {t: {columns: t, type: string}, d: {columns: d, type: date}, k: {columns: k, type: int32}, y: "
+             "{columns: "
+             "label, type: string}}}",
+             true) +
+      "  - vocabulary: {field: t, texts: [red, blue], as: code}\n  - one_hot: {field: code, classes: 2, as: hot}\n"
+      "  - one_hot: {field: k, classes: 3, as: kind}\n  - calendar: {field: d, as: day, features: [month, day]}\n"
+      "  - vocabulary: {field: y, texts: [no, yes], as: label}\n  - batch: {batch_size: 2}\n"
+      "model:\n  - concat: {from: [hot, kind, day]}\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n" +
+      kEnd);
+  const OnnxModel model = onnx_model({.model = file});
+  const std::string onnx = file + ".onnx";
+  std::ofstream(onnx, std::ios::binary) << onnx_bytes(model.graph, {});
+  OnnxRuntime runtime(onnx);
+  runtime.load();
+  const std::vector<std::string> rows = runtime.run(
+      R"([[["red"],["green"],["red"],["red"],["red"],["blue"],[""]],)"
+      R"([["2024-01-02"],["2024-01-02"],["2023-02-29"],["no date"],["2024-01-02"],["2024-02-29"],["2024-01-02"]],)"
+      R"([[1],[1],[1],[1],[3],[1.5],[1]]])",
+      7);
+  EXPECT_EQ(rows[0].find("nan"), std::string::npos) << rows[0];
+  EXPECT_NE(rows[0].find(" x"), std::string::npos) << rows[0];
+  for (size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i], "-1.0 x nan") << i;
 }
 
 }  // namespace

@@ -1,1 +1,75 @@
+#include "millrace/cli/export/onnx_runtime.h"
+
 #include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "millrace/core/errors.h"
+#include "tests/cli/export/onnx_python.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::cli {
+namespace {
+
+// A program that stands for python3, and what becomes of it.
+class OnnxRuntimeTest : public ::testing::Test {
+ protected:
+  ~OnnxRuntimeTest() override { ::setenv("PATH", before_.c_str(), 1); }
+
+  void stand_in(const std::string& script) {
+    folder_.write("python3", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(folder_.path("python3"), std::filesystem::perms::owner_all);
+    ::setenv("PATH", (folder_.path() + ":" + before_).c_str(), 1);
+  }
+  std::string load_error() {
+    OnnxRuntime runtime("m.onnx");
+    try {
+      runtime.load();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return {};
+  }
+
+  TempFolder folder_;
+  const std::string before_ = std::getenv("PATH");
+};
+
+TEST_F(OnnxRuntimeTest, SaysWhatIsMissing) {
+  ::setenv("PATH", folder_.path().c_str(), 1);
+  try {
+    OnnxRuntime("m.onnx");
+    FAIL() << "started";
+  } catch (const MissingError& error) {
+    EXPECT_EQ(error.message(), "--check needs python3: No such file or directory");
+    EXPECT_TRUE(error.hint().starts_with("python3 -m pip install onnxruntime, ")) << error.hint();
+  }
+  stand_in("echo missing No module named >&0\n");
+  EXPECT_EQ(load_error(), "--check needs onnxruntime and numpy in python3: No module named");
+  stand_in("exit 1\n");
+  EXPECT_EQ(load_error(), "--check needs python3, which ended without an answer");
+}
+
+TEST_F(OnnxRuntimeTest, PassesOnWhatOnnxruntimeSays) {
+  stand_in("echo refused bad file >&0\n");
+  EXPECT_EQ(load_error(), "onnxruntime refuses the file: bad file");
+  stand_in("echo ready 1.2 >&0; read line; echo row $line >&0; echo failed badly >&0\n");
+  OnnxRuntime runtime("m.onnx");
+  runtime.load();
+  EXPECT_EQ(runtime.version(), "1.2");
+  EXPECT_EQ(runtime.run("[1]", 1), std::vector<std::string>{"[1]"});
+  EXPECT_THROW(runtime.run("[2]", 1), Error);
+}
+
+TEST_F(OnnxRuntimeTest, ARealOneRefusesWhatIsNoModel) {
+  if (!use_onnx_python()) GTEST_SKIP() << "python3 has no onnxruntime";
+  const std::string file = folder_.write("m.onnx", "no model");
+  OnnxRuntime runtime(file);
+  EXPECT_THROW(runtime.load(), DataError);
+}
+
+}  // namespace
+}  // namespace millrace::cli

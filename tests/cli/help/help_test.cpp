@@ -185,6 +185,7 @@ TEST(HelpTest, EveryExampleRuns) {
     for (const std::string& example : examples_of(help_page(*command))) {
       const auto result = testing::run_command({"/bin/bash", "-c", example}, {.folder = folder.path()});
       if (result.err.find(" need libzmq, ") != std::string::npos) continue;  // which is not there
+      if (result.err.find("error: --check needs ") != std::string::npos) continue;  // onnxruntime, or python3
       EXPECT_EQ(result.exit_code, 0) << example << '\n' << result.err;
     }
   }
