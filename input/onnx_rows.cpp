@@ -17,8 +17,8 @@ OnnxRows::Field* OnnxRows::entry(std::string_view field) {
   return found != fields_.end() ? &*found : nullptr;
 }
 
-const FieldSpec* OnnxRows::find(std::string_view field) const {
-  const Field* found = const_cast<OnnxRows*>(this)->entry(field);
+const FieldSpec* OnnxRows::find(std::string_view field) {
+  const Field* const found = entry(field);
   return found != nullptr ? &found->spec : nullptr;
 }
 
@@ -58,8 +58,13 @@ void OnnxRows::set(FieldSpec field, std::string tensor) {
 }
 
 void OnnxRows::add_text_input(OnnxTextInput input) {
-  const bool known = std::ranges::find(text_inputs_, input.name, &OnnxTextInput::name) != text_inputs_.end();
-  if (!known) text_inputs_.push_back(std::move(input));
+  const auto found = std::ranges::find(text_inputs_, input.name, &OnnxTextInput::name);
+  if (found == text_inputs_.end()) {
+    text_inputs_.push_back(std::move(input));
+  } else if (found->columns != input.columns) {
+    throw ConfigError(cat("two inputs would have the name ", quote(input.name), ", a field and a column"), {},
+                      "give the field another name");
+  }
 }
 
 void OnnxRows::refuse(const std::string& bools) {

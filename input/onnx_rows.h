@@ -29,7 +29,7 @@ class OnnxRows {
 
   OnnxGraph& graph() { return graph_; }
   // Null if there is no such field.
-  const FieldSpec* find(std::string_view field) const;
+  const FieldSpec* find(std::string_view field);
   // The values of a field. Throws ConfigError if rows differ in how many they have.
   const std::string& tensor(std::string_view field);
   // Replaces the field of this name, or adds it.
@@ -50,7 +50,7 @@ class OnnxRows {
   // A truth value for each row, (rows): whether it is refused. Empty if none ever is.
   std::string refused();
 
-  // If there is one of that name, it stays.
+  // If it is there already, nothing changes. Throws ConfigError if other columns have the name.
   void add_text_input(OnnxTextInput input);
   const std::vector<OnnxTextInput>& text_inputs() const { return text_inputs_; }
 
@@ -60,6 +60,7 @@ class OnnxRows {
     std::string tensor;  // empty: an input that nobody has read
     Ragged ragged = {};  // empty for others
   };
+  // Null if there is none.
   Field* entry(std::string_view field);
 
   OnnxGraph& graph_;

@@ -43,7 +43,7 @@ bool is_name(const FieldRequest::Item& item) { return !item.is_index || item.is_
 using Names = std::set<std::string, std::less<>>;
 
 // The names of columns that some field reads as float64. They are inputs of that type for all fields.
-Names wide_columns(const std::vector<FieldRequest>& requests, const OnnxRows& rows) {
+Names wide_columns(const std::vector<FieldRequest>& requests, OnnxRows& rows) {
   Names out;
   for (const FieldRequest& request : requests) {
     const FieldSpec* const spec = rows.find(request.field.spec.name);
@@ -127,9 +127,10 @@ std::string missing_numbers(const Column& column, const std::string& numbers, On
 template <class T, class W>
 std::string whole_values(const std::string& numbers, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
-  // The largest double below 2^63 is smaller than the largest int64.
-  const W most =
-      sizeof(T) == 8 ? static_cast<W>(std::nextafter(0x1p63, 0.0)) : static_cast<W>(std::numeric_limits<T>::max());
+  // W may not have the largest T, but a number above it.
+  constexpr T kMost = std::numeric_limits<T>::max();
+  W most = static_cast<W>(kMost);
+  if (static_cast<long double>(most) > static_cast<long double>(kMost)) most = std::nextafter(most, W{0});
   const std::string least = graph.constant(static_cast<W>(std::numeric_limits<T>::min()));
   const std::string nearest = graph.add("Clip", {graph.add("Floor", {numbers}), least, graph.constant(most)});
   const std::string good = graph.add("Equal", {numbers, nearest});

@@ -22,7 +22,8 @@ constexpr std::string_view kMonthNames[] = {"January", "February", "March",     
                                             "July",    "August",   "September", "October", "November", "December"};
 constexpr std::string_view kIsoDatePattern = R"(\d{4}-\d{2}-\d{2})";
 constexpr std::string_view kIsoTimePattern =
-    R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)? ?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?)?)";
+    R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?)"
+    R"( ?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?)?)";
 
 // The pieces of texts between separators; at least `pieces`, the last of which may be empty.
 std::vector<std::string> split(OnnxGraph& graph, const std::string& texts, const std::string& separator,

@@ -54,6 +54,15 @@ TEST(OnnxRowsTest, ARaggedFieldIsAnErrorUntilItIsPadded) {
   EXPECT_EQ(rows.ragged("tags").counts, "counts");
 }
 
+TEST(OnnxRowsTest, AFieldAndAColumnOfOneNameAreNotTheSame) {
+  OnnxGraph graph;
+  OnnxRows rows(graph, {});
+  rows.add_text_input({"a", {"3"}});
+  rows.add_text_input({"a", {"3"}});
+  EXPECT_EQ(rows.text_inputs().size(), 1u);
+  EXPECT_THROW(rows.add_text_input({"a", {"a"}}), ConfigError);
+}
+
 TEST(OnnxRowsTest, RefusedRowsAreJoined) {
   OnnxGraph graph;
   OnnxRows rows(graph, RowSpec{});

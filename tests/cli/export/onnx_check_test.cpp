@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -317,7 +318,7 @@ TEST_F(OnnxCheckTest, AnOpThatCannotBeWrittenIsNamed) {
     onnx_model({.model = file});
     ADD_FAILURE() << "a filter was exported";
   } catch (const ConfigError& error) {
-    EXPECT_EQ(error.message(), "input op filter: it cannot be written as ONNX");
+    EXPECT_EQ(error.message(), "filter: it cannot be written as ONNX");
     EXPECT_TRUE(error.place().text().starts_with(file + ":config:")) << error.place().text();
   }
   made_ = 0;
@@ -349,6 +350,47 @@ TEST_F(OnnxCheckTest, ARefusedRowHasNoAnswer) {
   EXPECT_EQ(rows[0].find("nan"), std::string::npos) << rows[0];
   EXPECT_NE(rows[0].find(" x"), std::string::npos) << rows[0];
   for (size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i], "-1.0 x nan") << i;
+}
+
+// A field of arrays is an input as it is: bytes, in the shape of an image.
+TEST_F(OnnxCheckTest, AnArrayIsAnInputAsItIs) {
+  const auto python = [this](const std::string& program) {
+    const testing::CommandResult result =
+        testing::run_command({"/usr/bin/env", "python3", "-c", program}, {.folder = folder_.path()});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  python(
+      "import numpy as np\nr = np.random.default_rng(3)\n"
+      "np.save('x.npy', r.integers(0, 256, (12, 2, 6, 5), dtype=np.uint8))\n"
+      "np.save('y.npy', r.integers(0, 3, 12))\n");
+  const std::string file = train(
+      std::string(
+          "device: cpu\ninput:\n  - npy_reader: {fields: {features: @/x.npy, label: @/y.npy}}\n"
+          "  - normalize: {fields: [features], mean: 100, std: 50}\n"
+          "  - augment: {fields: [features], crop: [4, 3], shift: 1, flip: horizontal}\n  - batch: {batch_size: 4}\n"
+          "model:\n  - conv2d: {filters: 3, kernel: 3, padding: same, activation: relu}\n  - flatten\n"
+          "  - dense: {units: 3}\nloss: softmax_cross_entropy\n") +
+      kEnd);
+  const OnnxModel model = onnx_model({.model = file});
+  EXPECT_EQ(model.graph.inputs(), (std::vector<OnnxGraph::Port>{{"features", OnnxType::u8, {2, 6, 5}}}));
+  EXPECT_THROW(columns_to_keep(model), ConfigError);
+  std::ofstream(file + ".onnx", std::ios::binary) << onnx_bytes(model.graph, {});
+  std::istringstream there(
+      python("import numpy as np, onnxruntime\nsession = onnxruntime.InferenceSession('m0.safetensors.onnx')\n"
+             "for row in session.run(['probability'], {'features': np.load('x.npy')})[0]: print(*row)\n"));
+  Predictor predictor({.model = file, .data = {"features=" + folder_.path("x.npy")}});
+  int rows = 0;
+  while (const RowBlock* batch = predictor.next()) {
+    for (int64_t row = 0; row < batch->size(); ++row, ++rows) {
+      for (const double here : model.answers.answer(predictor.output(row)).values) {
+        double value = -1;
+        there >> value;
+        EXPECT_NEAR(value, here, kOnnxBound) << rows;
+      }
+    }
+  }
+  EXPECT_EQ(rows, 12);
 }
 
 }  // namespace

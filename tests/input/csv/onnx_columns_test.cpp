@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,9 @@ Spec field_of(Spec columns, const std::string& type = "float32") {
 
 TEST_F(OnnxColumnsTest, ColumnsByNameAreInputsOfTheirOwn) {
   add(Spec::map({{"x", field_of(Spec::list({"a", "b"}))},
-                 {"t", field_of("city", "string")},
-                 {"n", field_of("count", "int64")},
-                 {"k", field_of("code", "int32")}}),
+                 {"t", field_of(Spec::of("city"), "string")},
+                 {"n", field_of(Spec::of("count"), "int64")},
+                 {"k", field_of(Spec::of("code"), "int32")}}),
       {2, 1, 1, 1});
   const std::vector<OnnxGraph::Port> expected = {{"a", OnnxType::f32, {1}},
                                                  {"b", OnnxType::f32, {1}},
@@ -58,13 +59,14 @@ TEST_F(OnnxColumnsTest, ColumnsByNumberAreOneInput) {
 }
 
 TEST_F(OnnxColumnsTest, AColumnThatIsReadTwiceIsOneInputOfTheWiderType) {
-  add(Spec::map({{"x", field_of("a")}, {"y", field_of("a", "float64")}}), {1, 1});
+  add(Spec::map({{"x", field_of(Spec::of("a"))}, {"y", field_of(Spec::of("a"), "float64")}}), {1, 1});
   EXPECT_EQ(graph_.inputs(), (std::vector<OnnxGraph::Port>{{"a", OnnxType::f64, {1}}}));
   EXPECT_EQ(rows_->text_inputs().size(), 1u);
 }
 
 TEST_F(OnnxColumnsTest, AColumnCannotBeATextAndANumber) {
-  EXPECT_THROW(add(Spec::map({{"x", field_of("a")}, {"y", field_of("a", "string")}}), {1, 1}), ConfigError);
+  EXPECT_THROW(add(Spec::map({{"x", field_of(Spec::of("a"))}, {"y", field_of(Spec::of("a"), "string")}}), {1, 1}),
+               ConfigError);
 }
 
 }  // namespace

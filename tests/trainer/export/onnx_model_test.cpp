@@ -52,15 +52,13 @@ TEST_F(OnnxModelTest, ConstantsHaveTheNamesAndTheValuesOfTheParameters) {
 
 TEST_F(OnnxModelTest, ALayerWithoutNodesIsNamed) {
   const std::string file = train("- relu\n- dense: {units: 1}\n");
-  Catalog catalog;
-  for (const auto& [kind, entry] : Catalog::builtin().layers.layers.entries()) {
+  const Catalog builtin = Catalog::builtin();
+  Catalog catalog = builtin;
+  catalog.layers.layers = LayerRegistry("layer");
+  for (const auto& [kind, entry] : builtin.layers.layers.entries()) {
     if (kind != "relu") catalog.layers.layers.add(kind, entry);
   }
-  catalog.layers.layers.add<Cube>("relu");
-  catalog.ops = Catalog::builtin().ops;
-  catalog.layers.losses = Catalog::builtin().layers.losses;
-  catalog.layers.metrics = Catalog::builtin().layers.metrics;
-  catalog.layers.optimizers = Catalog::builtin().layers.optimizers;
+  catalog.add_layer<Cube>("relu");
   try {
     onnx_model({.model = file}, catalog);
     FAIL() << "exported";
