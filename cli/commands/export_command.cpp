@@ -25,13 +25,13 @@ constexpr CommandText kExportText = {
     "  trainer export --model FILE --onnx FILE [--check DATA] [OPTIONS]",
     R"(The ONNX file goes from the columns of the data to what `trainer predict` says: defaults in place of
 missing values, normalize, vocabulary, one_hot, dates, all layers, probabilities, and the texts of
-classes. An input is a column, by its name: (rows, 1) of float32, float64 or texts, where NaN and the
+classes. An input is a column, by its name: (rows, 1) of float32, float64 or texts. NaN and the
 empty text are missing. Fields without names of columns are inputs as a whole. What ONNX cannot
 express is an error that names the op or the layer. docs/export.md has the rules.
 
---check runs the model here, and the ONNX file in the onnxruntime of python3, on the rows of DATA. It
-is an error if a value differs by more than 1e-5 (times the value, if it is larger than 1), or if a
-class differs whose probability is not as near to another's.
+--check runs the model here, and the ONNX file in the onnxruntime of python3, on the rows of DATA. A
+value that differs by more than 1e-5 (times the value, if it is larger than 1) is an error. So is a
+class that differs, unless its probability is as near to the other's.
 
 EXAMPLES:
   trainer export --model model.safetensors --onnx model.onnx
