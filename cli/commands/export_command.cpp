@@ -62,7 +62,7 @@ std::string ports_text(const std::vector<OnnxGraph::Port>& ports) {
   constexpr size_t kMost = 10;
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(ports.size(), kMost); ++i) names.push_back(ports[i].name);
-  if (ports.size() > kMost) names.push_back(cat(ports.size() - kMost, " others"));
+  if (ports.size() > kMost) names.push_back(count_of(static_cast<int64_t>(ports.size() - kMost), "other"));
   return join(names);
 }
 

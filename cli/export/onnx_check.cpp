@@ -72,8 +72,8 @@ class RowComparison {
   RowComparison(Answer here, const std::string& there, bool named)
       : here_(std::move(here)), words_(there), named_(named) {}
 
-  // Whether they agree within the bound; raises `largest` to the largest difference of two values.
-  bool agrees(double& largest) {
+  // Whether they agree within the bound; raises the largest differences of `check`.
+  bool agrees(OnnxCheck& check) {
     std::vector<int64_t> classes(here_.classes.size());
     for (int64_t& number : classes) number = static_cast<int64_t>(next());
     std::vector<std::string> texts;
@@ -83,7 +83,7 @@ class RowComparison {
       texts.push_back(word);
     }
     bool good = true;
-    for (const double value : here_.values) good = same(value, next(), largest) && good;
+    for (const double value : here_.values) good = same(value, next(), check) && good;
     for (size_t i = 0; i < classes.size(); ++i) {
       if (classes[i] == here_.classes[i]) {
         good = good && (!named_ || texts[i] == hexadecimal(here_.texts[i]));
@@ -100,12 +100,14 @@ class RowComparison {
     words_ >> word;
     return std::strtod(word.c_str(), nullptr);
   }
-  static bool same(double here, double there, double& largest) {
+  static bool same(double here, double there, OnnxCheck& check) {
     if (std::isnan(here) || std::isnan(there)) return std::isnan(here) && std::isnan(there);
     if (here == there) return true;  // infinities, too
     const double difference = std::abs(here - there);
-    largest = std::max(largest, difference);
-    return difference <= kOnnxBound * std::max(1.0, std::abs(here));
+    const double share = difference / std::max(1.0, std::abs(here));
+    check.largest = std::max(check.largest, difference);
+    check.share = std::max(check.share, share);
+    return share <= kOnnxBound;
   }
   // Whether the class may be another one, because the probabilities that decide are near to each other.
   bool is_close(size_t choice, int64_t other) const {
@@ -155,7 +157,7 @@ OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, const std::st
     for (size_t i = 0; i < good.size(); ++i) {
       ++out.rows;
       RowComparison row(model.answers.answer(predictor.output(good[i])), answers[i], named);
-      if (row.agrees(out.largest)) continue;
+      if (row.agrees(out)) continue;
       if (++out.differ == 1) out.first = predictor.place(batch->id(good[i])).text();
     }
   }
@@ -164,7 +166,8 @@ OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, const std::st
 
 std::string check_text(const OnnxCheck& check) {
   std::string out = cat(count_of(static_cast<int64_t>(check.rows), "row"), " compared with onnxruntime ", check.version,
-                        ", largest difference ", rounded(check.largest, 2), ", ",
+                        ", largest difference ", rounded(check.largest, 2),
+                        check.share < check.largest ? cat(" (", rounded(check.share, 2), " of the value)") : "", ", ",
                         count_of(static_cast<int64_t>(check.differ), "row"), " beyond the bound");
   if (check.bad_rows > 0) {
     out += cat(", ", count_of(static_cast<int64_t>(check.bad_rows), "bad row"), " left out");

@@ -15,6 +15,7 @@ struct OnnxCheck {
   uint64_t bad_rows = 0;  // left out, because `trainer predict` has no answer for them
   uint64_t differ = 0;    // rows beyond the bound
   double largest = 0;     // the largest difference of two values
+  double share = 0;       // the largest difference divided by the value, if it is larger than 1
   std::string first;      // the place of the first row beyond the bound
   std::string version;    // of onnxruntime
 };
@@ -30,7 +31,8 @@ OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, const std::st
 // PredictorArgs::keep for check_onnx(). Throws ConfigError if an input of the model is no column of text.
 std::vector<std::string> columns_to_keep(const OnnxModel& model);
 
-// "1000 rows compared with onnxruntime 1.17.0: largest difference 1.2e-07, 0 rows beyond the bound".
+// "1000 rows compared with onnxruntime 1.17.0, largest difference 0.0025 (4.9e-08 of the value), 0 rows beyond the
+// bound".
 std::string check_text(const OnnxCheck& check);
 
 }  // namespace millrace::cli
