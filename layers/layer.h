@@ -173,9 +173,7 @@ class MILLRACE_EXPORT Layer : public HasOrigin {
 
   // Adds the nodes that compute the layer's predictions to an ONNX graph, and returns the output (onnx_layer.h). Called
   // after build(). Throws ConfigError if ONNX cannot express the layer.
-  virtual std::string to_onnx(const OnnxLayer& /*layer*/) const {
-    throw ConfigError("it cannot be written as ONNX");
-  }
+  virtual std::string to_onnx(const OnnxLayer& /*layer*/) const { throw ConfigError("it cannot be written as ONNX"); }
 };
 
 using LayerRegistry = Registry<Layer>;
