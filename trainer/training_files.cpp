@@ -1,8 +1,12 @@
 #include "millrace/trainer/training_files.h"
 
+#include <set>
+#include <utility>
+
 #include "millrace/core/errors.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/input/files/atomic_file.h"
 #include "millrace/input/op.h"
 #include "millrace/trainer/files/files_in_use.h"
@@ -12,6 +16,21 @@
 namespace millrace {
 
 namespace {
+
+// SavedFacts::column_names. Names that a model file cannot hold are left out, because nobody needs them to train.
+Spec column_names_of(const TextColumns& text) {
+  Spec out = Spec::map();
+  std::set<uint32_t> seen;
+  for (const std::vector<uint32_t>& columns : text.columns) {
+    for (const uint32_t column : columns) {
+      const std::string name = text.format->field_name(column);
+      if (!seen.insert(column).second || find_invalid_utf8(name) != name.npos) continue;
+      out.set(cat(column), Spec::scalar(name, true, {}));
+    }
+  }
+  const bool has_names = text.format->nameless_fields() == 0 && out.size() > 0;
+  return has_names && to_yaml(out).size() <= kMaxYamlBytes ? std::move(out) : Spec();
+}
 
 // Throws an error of `node`, the key, if configuration or rows could not be read again.
 void check_facts(const Spec& node, const SavedFacts& facts) {
@@ -128,6 +147,7 @@ SavedFacts TrainingFiles::facts() const {
   const TextColumns* text = args_.input.text_columns();
   return {.config = kept_config(),
           .nameless_fields = text != nullptr ? text->format->nameless_fields() : 0,
+          .column_names = text != nullptr ? column_names_of(*text) : Spec(),
           .rows = &args_.input.first_rows()};
 }
 

@@ -26,6 +26,7 @@ constexpr const char* kConfigKey = "config";
 constexpr const char* kVersionKey = "version";
 constexpr const char* kFieldsKey = "fields";
 constexpr const char* kRowsKey = "rows";
+constexpr const char* kColumnsKey = "columns";
 constexpr const char* kOptimizerKey = "optimizer";
 constexpr const char* kStepsKey = "steps";
 constexpr const char* kUpdatesKey = "updates";
@@ -183,6 +184,7 @@ ModelMetadata saved_metadata(const SavedFacts& facts) {
   ModelMetadata metadata = {
       {kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {kVersionKey, std::string(version())}};
   if (facts.nameless_fields > 0) metadata[kFieldsKey] = cat(facts.nameless_fields);
+  if (!facts.column_names.is_null()) metadata[kColumnsKey] = to_yaml(facts.column_names);
   if (facts.rows != nullptr) metadata[kRowsKey] = row_spec_text(*facts.rows);
   const OptimizerState* const optimizer = facts.optimizer;
   if (optimizer != nullptr) {
@@ -305,6 +307,11 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
 int64_t saved_nameless_fields(const ModelFile& file) {
   const auto found = file.metadata().find(kFieldsKey);
   return found == file.metadata().end() ? 0 : static_cast<int64_t>(number_in(file, kFieldsKey));
+}
+
+Spec saved_column_names(const ModelFile& file) {
+  const auto found = file.metadata().find(kColumnsKey);
+  return found == file.metadata().end() ? Spec() : parse_yaml(found->second, cat(file.path(), ":", kColumnsKey));
 }
 
 RowSpec saved_rows(const ModelFile& file) {

@@ -34,7 +34,9 @@ struct OptimizerState {
 // The facts that a model file holds besides the values.
 struct SavedFacts {
   Spec config;
-  int64_t nameless_fields = 0;    // of the text that the model was trained on (TextFormat)
+  int64_t nameless_fields = 0;  // of the text that the model was trained on (TextFormat)
+  // The names in that text's header of the columns that were read, by their numbers: {0: age}. Null: there are none.
+  Spec column_names = {};
   const RowSpec* rows = nullptr;  // InputGraph::first_rows(); null: not written
   const OptimizerState* optimizer = nullptr;
 };
@@ -87,5 +89,7 @@ std::string saved_config_name(const std::string& path);
 RowSpec saved_rows(const ModelFile& file);
 // SavedFacts::nameless_fields; 0 if the file does not tell.
 int64_t saved_nameless_fields(const ModelFile& file);
+// SavedFacts::column_names; null if the file does not tell. Throws ConfigError with a place in the file.
+Spec saved_column_names(const ModelFile& file);
 
 }  // namespace millrace
