@@ -52,6 +52,10 @@ class MILLRACE_EXPORT Transform : public Op {
   // A transform for rows that a program gives in place of rows that this op makes from text: it does to their values
   // what this op does to values in text. Null: nothing. Needs no bind().
   virtual std::unique_ptr<Transform> for_given_rows() const { return nullptr; }
+  // The same transform for text that has only the columns which this op reads. `names` receives the names of these, in
+  // the order of that text; a column without a name gets its number. Null: the op reads no columns of text. Needs no
+  // bind().
+  virtual std::unique_ptr<Transform> for_named_columns(std::vector<std::string>& /*names*/) const { return nullptr; }
   // Upper bound of the bytes of a note that apply() attaches to a record, not counting errors; 0 if it attaches none.
   virtual uint64_t note_bytes() const { return 0; }
   // How many bytes a record has at least that this op, which decodes text, makes a row of; 0: that is not known. It

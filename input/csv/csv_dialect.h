@@ -30,7 +30,8 @@ struct CsvDialect final : TextFormat {
   // The bytes of the header, or of the record whose fields were counted, and the path of its file; for messages.
   std::string first_record;
   std::string file;
-  int64_t header_line = 0;  // its line in `file`, from 1; 0 without a header
+  int64_t header_line = 0;      // its line in `file`, from 1; 0 without a header
+  bool numbers_columns = true;  // whether messages give the numbers of columns besides their names
 
   bool operator==(const CsvDialect&) const = default;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
+#include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -390,6 +392,37 @@ void HeaderNames::check(const std::vector<uint32_t>& columns, const CsvDialect& 
                     place_of(name.column, dialect),
                     "this column is selected by its number: it has to stand at the same place in every file");
   }
+}
+
+std::string HeaderNames::of(uint64_t column) const {
+  const auto named = std::ranges::find(names_, column, &Name::column);
+  const auto same = [&](const Name& other) { return other.column < column && other.text == named->text; };
+  return named == names_.end() || std::ranges::any_of(names_, same) ? cat(column) : named->text;
+}
+
+std::vector<FieldRequest> for_named_columns(std::vector<FieldRequest> requests, const HeaderNames& header,
+                                            std::vector<std::string>& names) {
+  std::map<std::string, uint64_t> known;
+  for (FieldRequest& request : requests) {
+    std::vector<FieldRequest::Item> items;
+    const auto add = [&](std::string name, const Spec& spec) {
+      const auto [column, is_new] = known.emplace(std::move(name), names.size());
+      if (is_new) names.push_back(column->first);
+      items.push_back({.text = cat(column->second),
+                       .is_index = true,
+                       .first = column->second,
+                       .last = column->second,
+                       .spec = spec});
+    };
+    for (const FieldRequest::Item& item : request.items) {
+      if (!item.is_index) add(item.text, item.spec);
+      for (uint64_t column = item.first; item.is_index && column <= item.last; ++column) {
+        add(header.of(column), item.spec);
+      }
+    }
+    request.items = std::move(items);
+  }
+  return requests;
 }
 
 }  // namespace millrace

@@ -85,6 +85,8 @@ class HeaderNames {
   // Throws ConfigError if there is no header; DataError, at the place of the name in the file, if the header gives one
   // of `columns` another name. Checks only columns that are in `columns`.
   void check(const std::vector<uint32_t>& columns, const CsvDialect& dialect) const;
+  // The name of a column; its number if none is given, or if a column before it has the same name.
+  std::string of(uint64_t column) const;
 
  private:
   struct Name {
@@ -94,5 +96,10 @@ class HeaderNames {
   };
   std::vector<Name> names_;
 };
+
+// The requests for text that has only the columns which they name, in the order of `names`, which receives their names.
+// A column that is selected by index has the name that `header` gives it, else its number.
+std::vector<FieldRequest> for_named_columns(std::vector<FieldRequest> requests, const HeaderNames& header,
+                                            std::vector<std::string>& names);
 
 }  // namespace millrace

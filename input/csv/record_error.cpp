@@ -15,7 +15,8 @@ std::string below(const Spot& spot) {
 }
 
 std::string column_name(uint32_t column, const std::string& field, const CsvDialect& dialect) {
-  std::string out = cat("column ", column);
+  std::string out = "column";
+  if (dialect.numbers_columns) out += cat(' ', column);
   if (column < dialect.header.size()) out += cat(' ', quote(dialect.header[column]));
   return cat(out, " (", field, ')');
 }

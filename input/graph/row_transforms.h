@@ -1,5 +1,5 @@
-// RowTransforms: does to rows that a program holds what an input graph does to each row between its source and its
-// batches.
+// RowTransforms: does to rows, or to texts of rows, that a program holds what an input graph does to each row between
+// its source and its batches.
 //
 //   const RowTransforms transforms(InputGraph::build(list, registry, {}));
 //   RowTransforms::Memory memory;
@@ -8,10 +8,21 @@
 // Constant once made: any number of threads may call apply(), each with a Memory of its own.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/input/run/transform_chain.h"
 
 namespace millrace {
+
+// Rows as text, one after another.
+struct RowTexts {
+  std::string_view text;
+  std::span<const uint64_t> begins;  // where each row begins; the text begins with the first one
+};
 
 class RowTransforms {
  public:
@@ -21,7 +32,7 @@ class RowTransforms {
     Chunk chunk;
   };
 
-  // REQUIRES: the graph has one source of rows, transforms, and one buffer, which gives batches.
+  // REQUIRES: the graph has one source of rows or of text, transforms, and one buffer, which gives batches.
   explicit RowTransforms(InputGraph graph);
 
   const RowSpec& input() const { return input_; }
@@ -34,6 +45,9 @@ class RowTransforms {
   // if a transform refuses a row or leaves it out, apply() throws a DataError that names the first such row. After an
   // error the contents of `rows` are undefined. REQUIRES: rows.spec() == input().
   void apply(RowBlock& rows, uint64_t first, Memory& memory) const;
+  // Makes the rows of the texts, which it numbers from `first` on, too. Throws as apply(). REQUIRES: the graph's source
+  // gives text; there is a text.
+  void decode(const RowTexts& texts, uint64_t first, RowBlock& rows, Memory& memory) const;
 
  private:
   static std::vector<ChainLink> links_of(const InputGraph& graph);

@@ -126,6 +126,10 @@ class DecodeCsv final : public DecodingTransform {
 
   void to_onnx(OnnxRows& rows) const override { add_csv_columns(requests_, rules_, rows); }
 
+  std::unique_ptr<Transform> for_named_columns(std::vector<std::string>& names) const override {
+    return std::unique_ptr<Transform>(new DecodeCsv(millrace::for_named_columns(requests_, names_, names), rules_));
+  }
+
   std::optional<Spec> texts_of(Spec columns) const override {
     Spec missing = Spec::list({""});
     return Spec::map({{"columns", std::move(columns)}, {"type", "string"}, {"default", ""}, {"missing", missing}});
@@ -134,6 +138,9 @@ class DecodeCsv final : public DecodingTransform {
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
  private:
+  DecodeCsv(std::vector<FieldRequest> requests, ValueRules rules)
+      : DecodingTransform(BadRowOptions()), requests_(std::move(requests)), names_(Spec()), rules_(std::move(rules)) {}
+
   size_t columns() const { return static_cast<size_t>(dialect_.columns); }
 
   static void add_row(Chunk& chunk, const Record& record) {

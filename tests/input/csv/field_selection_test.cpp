@@ -330,5 +330,19 @@ TEST(HeaderNames, SaysWhatIsWrongWithTheConfiguration) {
   EXPECT_NE(error_of([] { HeaderNames{name("b")}; }).find("expected a map from columns to names"), std::string::npos);
 }
 
+TEST(FieldSelection, FindsItsColumnsInTextThatHasNoOthers) {
+  const Spec both = Spec::map()
+                        .set("x", columns(Spec::list({plain("7-9"), quoted("age"), plain("3")})))
+                        .set("y", columns(Spec::list({quoted("age"), plain("8")})));
+  const HeaderNames header(Spec::map({{"7", "a"}, {"8", "b"}, {"9", "a"}}));
+  std::vector<std::string> names;
+  const std::vector<FieldRequest> requests = for_named_columns(read_fields(both, true), header, names);
+  EXPECT_THAT(names, ElementsAre("a", "b", "9", "age", "3"));
+  CsvDialect text = dialect(5, names);
+  const std::vector<SelectedField> selected = select_fields(requests, text);
+  EXPECT_THAT(selected[0].columns, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(selected[1].columns, ElementsAre(3, 1));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -7,6 +7,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/csv/given_text.h"
 #include "millrace/input/source.h"
 #include "millrace/trainer/files/yaml.h"
 #include "tests/support/temp_folder.h"
@@ -107,6 +108,57 @@ TEST(RowTransforms, ServesManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
+}
+
+RowTransforms of_text(const std::string& ops) {
+  OpRegistry registry = builtin_ops();
+  registry.add("given", given_text_op(given_text_dialect({"x", "name"}, "")));
+  const std::string decode = "- decode_csv: {fields: {x: {columns: x}, name: {columns: name, type: string}}}\n";
+  return RowTransforms(
+      InputGraph::build(parse_yaml(cat("- given\n", decode, ops, "- batch: {batch_size: 4}\n"), "list"), registry, {}));
+}
+
+// Rows whose texts may have line ends.
+struct Texts {
+  explicit Texts(std::vector<std::string> rows) {
+    for (const std::string& row : rows) {
+      begins.push_back(100 + text.size());  // they follow other rows
+      text += row + '\n';
+    }
+  }
+  RowTexts texts() const { return {.text = text, .begins = begins}; }
+
+  std::string text;
+  std::vector<uint64_t> begins;
+};
+
+TEST(RowTransforms, DecodeTexts) {
+  const RowTransforms decoder = of_text("- normalize: {fields: x, mean: 1, std: 2}\n");
+  RowTransforms::Memory memory;
+  RowBlock rows;
+  for (int count : {1, 3, 200}) {
+    decoder.decode(Texts(std::vector<std::string>(static_cast<size_t>(count), "5,\"a\n\"\"b\"")).texts(), 0, rows,
+                   memory);
+    ASSERT_EQ(rows.size(), count);
+    EXPECT_EQ(rows.spec(), decoder.output());
+    EXPECT_EQ(rows.row<float>(0, count - 1)[0], 2.0f);
+    EXPECT_EQ(rows.varying(1, count - 1).text(0), "a\n\"b");
+  }
+}
+
+TEST(RowTransforms, NameTheTextThatIsWrong) {
+  const RowTransforms decoder =
+      of_text("- vocabulary: {field: name, texts: [a], as: code}\n- filter: {field: x, op: \">\", value: 0}\n");
+  RowTransforms::Memory memory;
+  RowBlock rows;
+  const auto says = [&](std::vector<std::string> texts) {
+    const Texts all(std::move(texts));
+    return error_of<DataError>([&] { decoder.decode(all.texts(), 40, rows, memory); });
+  };
+  EXPECT_EQ(says({"1,\"a\"", "one,a"}), "row 41: column \"x\" (x): expected float32, got \"one\"");
+  EXPECT_EQ(says({"1,a", "1,\"a\"", "1,\"\n\""}).substr(0, 24), "row 42: the field name h");
+  EXPECT_EQ(says({"1,a", "0,a", "1,b"}).substr(0, 29), "row 41 was left out by filter");
+  EXPECT_EQ(says({"1,a", "1"}).substr(0, 7), "row 41:");
 }
 
 }  // namespace
