@@ -1,5 +1,6 @@
 #include "millrace/trainer/export/onnx_model.h"
 
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -38,7 +39,8 @@ void add_transforms(const GivenRows& given, const RowTransforms& transforms, Onn
     rows.graph().set_scope(name);
     named(op, [&] { op.to_onnx(rows); });
   };
-  if (const auto* maker = dynamic_cast<const Transform*>(given.maker.get())) add(*maker, "input");
+  const std::unique_ptr<Op> maker = given.maker_op();
+  if (const auto* transform = dynamic_cast<const Transform*>(maker.get())) add(*transform, "input");
   for (const ChainLink& link : transforms.links()) add(*link.transform, link.name);
 }
 

@@ -114,6 +114,8 @@ Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
 
 }  // namespace
 
+std::unique_ptr<Op> GivenRows::maker_op() const { return maker ? make_op(*maker, registry) : nullptr; }
+
 std::vector<Spec> GivenRows::transforms() const {
   std::vector<Spec> out = list.items();
   std::erase_if(out, [&](const Spec& op) { return !is_transform(op, registry); });
@@ -141,18 +143,18 @@ GivenRows given_rows(const ModelFile& file, const Config& config, const Catalog&
     return std::find(pass.fields.begin(), pass.fields.end(), field.name) == pass.fields.end();
   });
   registry = with_given_rows(catalog, rows);
-  Spec transforms = Spec::list(list.place());
-  transforms.append(op_of_given_rows(list));
   size_t begin = 0;
   while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
-  std::shared_ptr<const Op> maker;
+  GivenRows out{.list = Spec::list(list.place()), .registry = std::move(registry), .rows = std::move(rows)};
+  out.list.append(op_of_given_rows(list));
   if (begin > 0) {
-    append_given_values(pass.list.items()[begin - 1], registry, transforms);
-    maker = make_op(pass.list.items()[begin - 1], registry);
+    out.maker = without_from(pass.list.items()[begin - 1]);
+    append_given_values(*out.maker, out.registry, out.list);
   }
   // Each reads from the one before it now.
-  for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
-  return {std::move(transforms), std::move(registry), std::move(maker)};
+  for (size_t i = begin; i < pass.list.size(); ++i) out.rest.push_back(without_from(pass.list.items()[i]));
+  for (const Spec& op : out.rest) out.list.append(op);
+  return out;
 }
 
 FieldHistory label_of_given_rows(const Config& config, const Catalog& catalog) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "millrace/core/errors.h"
@@ -25,9 +26,13 @@ namespace millrace {
 struct GivenRows {
   Spec list;
   OpRegistry registry;  // which also has the kinds of the list that are made here
-  // The op that the list replaces: it makes rows, or decodes them. It is not bound, and has the fields that are wanted.
-  std::shared_ptr<const Op> maker;
+  RowSpec rows;         // what the program gives
+  // The op that made such rows in the training, if one read them from files, and the ops after it.
+  std::optional<Spec> maker = {};
+  std::vector<Spec> rest = {};
 
+  // The op that `maker` describes, before bind(); null if there is none.
+  std::unique_ptr<Op> maker_op() const;
   // Those ops of the list that are transforms.
   std::vector<Spec> transforms() const;
 };

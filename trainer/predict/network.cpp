@@ -38,10 +38,9 @@ Answers answers_of(const Config& config, const Model& model, const Catalog& cata
                   .label = label_of_given_rows(config, catalog)});
 }
 
-RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
-                               uint64_t max_bytes) {
+InputGraph build_input_graph(const ModelFile& file, const Config& config, const Catalog& catalog, uint64_t max_bytes) {
   const GivenRows given = given_rows(file, config, catalog, max_bytes);
-  return RowTransforms(InputGraph::build(given.list, given.registry, {.seed = config.seed}));
+  return InputGraph::build(given.list, given.registry, {.seed = config.seed});
 }
 
 Config read_network_config(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
@@ -80,11 +79,12 @@ struct Network::Impl {
     std::optional<PredictPlan> plan;
   };
 
-  Impl(const ModelFile& file, const NetworkOptions& network_options, const Catalog& catalog)
+  Impl(const ModelFile& file, const NetworkOptions& network_options, const Catalog& catalog, Config saved,
+       InputGraph graph)
       : options(network_options),
-        config(read_network_config(file, options, catalog)),
+        config(std::move(saved)),
         device(device_of(config, warnings)),
-        transforms(build_transforms(file, config, catalog, options.max_bytes)),
+        transforms(std::move(graph)),
         input(std::make_shared<const RowSpec>(transforms.input())) {
     auto session = std::make_unique<Session>(*this);
     model.emplace(read_saved_model(file, config, transforms.output(), session->context));
@@ -204,7 +204,15 @@ Network Network::load(const std::string& path, const NetworkOptions& options, co
 Network::Network(ModelFile file, const NetworkOptions& options, const Catalog& catalog) {
   const FloatMode mode;
   if (options.best) file = best_model(std::move(file));
-  impl_ = std::make_unique<Impl>(file, options, catalog);
+  Config config = read_network_config(file, options, catalog);
+  InputGraph input = build_input_graph(file, config, catalog, options.max_bytes);
+  impl_ = std::make_unique<Impl>(file, options, catalog, std::move(config), std::move(input));
+}
+
+Network::Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog, Config config,
+                 InputGraph input) {
+  const FloatMode mode;
+  impl_ = std::make_unique<Impl>(file, options, catalog, std::move(config), std::move(input));
 }
 
 Network::Network(Network&&) noexcept = default;

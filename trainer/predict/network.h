@@ -67,8 +67,10 @@ class MILLRACE_EXPORT Network {
   // not fit its configuration, or it has no best ones; ConfigError with a place in the file's configuration.
   static Network load(const std::string& path, const NetworkOptions& options = {},
                       const Catalog& catalog = Catalog::builtin());
-  // For the library itself: the type is not installed.
+  // For the library itself: the types are not installed. `input` is the graph that the program's rows go through.
   Network(ModelFile file, const NetworkOptions& options, const Catalog& catalog);
+  Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog, Config config,
+          InputGraph input);
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
   ~Network();
