@@ -22,9 +22,10 @@ millrace_capability(lmdb "input/(lmdb/|ops/lmdb_reader)|fuzz/lmdb_fuzz")
 millrace_capability(onnx "core/onnx/onnx_file|trainer/export/|cli/(export/|commands/export_command)")
 millrace_capability(parquet "input/(parquet/|ops/parquet_reader)|fuzz/parquet_fuzz")
 millrace_capability(pictures "input/(pictures/|ops/(image_folder|decode_image))|(trainer/predict|cli)/pictures_test|promises/pictures_allocation_test|fuzz/pictures_fuzz")
+millrace_capability(serve "cli/(serve/|commands/serve_command)|trainer/predict/(given_texts|text_network)|input/csv/given_text|fuzz/request_rows_fuzz")
 millrace_capability(speed "cli/(speed/speed([.]|_test)|commands/speed_command)")
 millrace_capability(tfrecord "input/(tfrecord/|ops/(tfrecord_reader|decode_example))|fuzz/tfrecord_fuzz")
-millrace_capability(workers "trainer/remote/|cli/(commands/(keys|worker)_command|process/systemd_socket)|promises/workers_test")
+millrace_capability(workers "trainer/remote/|cli/(commands/(keys|worker)_command)|promises/workers_test")
 
 # millrace_left_out(OUT FILE)
 # The capability without which this build is made and that FILE belongs to; empty if the file is built.

@@ -18,6 +18,7 @@ Command speed_command();
 Command compare_command();
 Command evaluate_command();
 Command predict_command();
+Command serve_command();
 Command export_command();
 Command checkpoints_command();
 Command verify_resume_command();

@@ -71,7 +71,8 @@ void PredictionText::append_csv(std::string& out, const PredictedRow& row, const
 
 void PredictionText::append_json(std::string& out, const PredictedRow& row, const Answer& answer) const {
   JsonText json;
-  json.open('{').key("v").value(1).key("row").value(row.place);
+  json.open('{').key("v").value(1).key("row");
+  row.number ? json.value(*row.number) : json.value(row.place);
   for (size_t i = 0; i < row.kept.size(); ++i) json.key(args_.kept[i]).value(row.kept[i]);
   // One value, or a list.
   const auto add = [&](std::string_view key, bool list, size_t count, const auto& value) {

@@ -1,7 +1,9 @@
 // Predictions as lines of CSV or JSON. Pure: the same predictions give the same bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,10 +21,11 @@ struct PredictionTextArgs {
 };
 
 struct PredictedRow {
-  std::string_view place;                   // where it came from
+  std::string_view place = {};              // where it came from
   std::vector<std::string_view> kept = {};  // the texts of PredictionTextArgs::kept
   std::span<const float> output = {};       // of the model
   std::string_view error = {};              // why there is none; else empty
+  std::optional<size_t> number = {};        // in JSON it stands in the place of `place`
 };
 
 class PredictionText {

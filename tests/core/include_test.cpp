@@ -34,7 +34,7 @@ const std::map<std::string, std::vector<std::string>> kRooms = {
     {"trainer", {"files", "step", "delivery", "config", "input", "predict", "export", "checkpoint", "remote", ""}},
     {"cli",
      {"text", "process", "generate", "init", "reference", "arguments", "help", "rows", "compare", "speed", "report",
-      "convert", "export", "doctor", "verify", "commands", ""}}};
+      "convert", "export", "doctor", "verify", "serve", "commands", ""}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
 struct Owner {
@@ -61,7 +61,7 @@ const Library kLibraries[] = {
     {"CUB", {"<cub/", "<thrust/", "<cuda/"}, {{"core/cuda/", "launch.cuh"}}},
     {"yaml-cpp", {"<yaml-cpp/"}, {{"trainer/files/", ".cpp"}}},
     {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
-    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_header.cpp"}}},
+    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_header.cpp"}, {"cli/serve/", "json_rows.cpp"}}},
     {"xxHash", {"<xxhash", "<xxh3"}, {{"trainer/files/", "checksum.cpp"}, {"input/rows/", "frame_bytes.cpp"}}},
     {"zlib, libdeflate, zstd", {"<zlib", "<libdeflate", "<zstd"}, {{"input/compressed/", ".cpp"}}},
     {"snappy, lz4", {"<snappy", "<lz4"}, {{"input/parquet/", ".cpp"}}},

@@ -176,9 +176,9 @@ TEST(CommandsTest, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"frobnicate"}),
             "unknown subcommand \"frobnicate\"; known: train, check, init, input, convert, speed, compare, evaluate, "
-            "predict, export, checkpoints, verify-resume, worker, keys, generate, ops, layers, config, schema, doctor, "
-            "man and "
-            "completion");
+            "predict, serve, export, checkpoints, verify-resume, worker, keys, generate, ops, layers, config, schema, "
+            "doctor, man "
+            "and completion");
   EXPECT_EQ(usage_error({"trian"}), "unknown subcommand \"trian\"; did you mean train?");
   EXPECT_EQ(usage_error({"generate", "sun"}, "trainer generate --help"),
             "unexpected argument \"sun\"; did you mean sum?");

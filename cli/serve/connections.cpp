@@ -1,0 +1,102 @@
+#include "millrace/cli/serve/connections.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string_view>
+
+namespace millrace::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLook{250}, kLookForQuiet{10};
+
+constexpr std::string_view kTooSlow = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+// 0 if the system does not tell.
+uint64_t bytes_received(int descriptor) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_received : 0;
+}
+
+}  // namespace
+
+void ClientConnection::enter(State state) {
+  if (state == State::waiting) received_ = bytes_received(descriptor_);
+  since_ = Clock::now();
+  state_ = state;
+}
+
+bool ClientConnection::has_begun() const { return bytes_received(descriptor_) > received_; }
+
+Connections::Connections(const ConnectionLimits& limits)
+    : limits_(limits), thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+Connections::~Connections() = default;
+
+ClientConnection* Connections::add(int descriptor) {
+  auto made = std::make_unique<ClientConnection>(descriptor);
+  ClientConnection* const connection = made.get();
+  const MutexLock lock(mutex_);
+  all_.emplace(connection, Known{.connection = std::move(made)});
+  return connection;
+}
+
+void Connections::remove(ClientConnection* connection) {
+  const MutexLock lock(mutex_);
+  all_.erase(connection);
+}
+
+int64_t Connections::count() const {
+  const MutexLock lock(mutex_);
+  return static_cast<int64_t>(all_.size());
+}
+
+void Connections::wait_until_quiet() {
+  using State = ClientConnection::State;
+  const auto is_quiet = [&] {
+    const MutexLock lock(mutex_);
+    return std::ranges::all_of(
+        all_, [](const auto& one) { return one.first->state_ == State::waiting && !one.first->has_begun(); });
+  };
+  // The system tells nobody when bytes have come, or when they were sent.
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  while (!ends_.wait_for(lock, kLookForQuiet, is_quiet)) {
+  }
+}
+
+void Connections::watch(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  while (!ends_.wait_for(lock, stop, kLook, [&] { return stop.stop_requested(); })) close_slow();
+}
+
+void Connections::close_slow() {
+  using State = ClientConnection::State;
+  const Clock::time_point now = Clock::now();
+  const MutexLock lock(mutex_);
+  for (auto& [connection, known] : all_) {
+    const State state = connection->state_;
+    Clock::time_point since = connection->since_;
+    if (state == State::answering) continue;
+    if (state == State::waiting) {
+      if (known.waits_since != since) known.waits_since = since, known.begun = {};
+      if (known.begun == Clock::time_point() && connection->has_begun()) known.begun = now;
+      if (known.begun == Clock::time_point()) continue;
+      since = known.begun;
+    }
+    if (now - since < (state == State::sending ? limits_.read : limits_.arrive)) continue;
+    if (state != State::sending) {
+      // Nothing was sent for this request yet. A client that does not take it is closed without it.
+      (void)::send(connection->descriptor_, kTooSlow.data(), kTooSlow.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    ::shutdown(connection->descriptor_, SHUT_RDWR);
+  }
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,72 @@
+// Connections: the connections of a server, what each is doing, and since when. A thread closes those whose requests
+// take too long to arrive, or whose answers take too long to be read; the library that serves them knows only how long
+// a connection was silent, and a client may send a byte now and then.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <unordered_map>
+
+#include "millrace/core/clock.h"
+#include "millrace/core/threads/mutex.h"
+
+namespace millrace::cli {
+
+class ClientConnection {
+ public:
+  // `waiting`: no request, or not all of its head; `reading`: its body; `answering`: nothing is expected of the client.
+  enum class State : uint8_t { waiting, reading, answering, sending };
+
+  explicit ClientConnection(int descriptor) : descriptor_(descriptor) {}
+  // To be called by one thread at a time.
+  void enter(State state);
+
+ private:
+  friend class Connections;
+  bool has_begun() const;  // whether bytes came since it waits
+
+  const int descriptor_;
+  std::atomic<State> state_{State::waiting};
+  std::atomic<Clock::time_point> since_{Clock::now()};
+  std::atomic<uint64_t> received_{0};  // bytes that had come when it began to wait
+};
+
+struct ConnectionLimits {
+  std::chrono::milliseconds arrive;  // for a head, and for a body
+  std::chrono::milliseconds read;    // for an answer to be read
+};
+
+class Connections {
+ public:
+  explicit Connections(const ConnectionLimits& limits);
+  ~Connections();
+
+  // The connection is there, until it is removed.
+  ClientConnection* add(int descriptor);
+  void remove(ClientConnection* connection);
+  int64_t count() const;
+  // Waits until no connection has a request under way.
+  void wait_until_quiet();
+
+ private:
+  void watch(const std::stop_token& stop);
+  void close_slow();
+
+  const ConnectionLimits limits_;
+  struct Known {
+    std::unique_ptr<ClientConnection> connection;
+    // Since when it waits, and when it was seen that its next request has begun to arrive.
+    Clock::time_point waits_since = {}, begun = {};
+  };
+  mutable Mutex mutex_;
+  std::condition_variable_any ends_;
+  std::unordered_map<ClientConnection*, Known> all_ MILLRACE_GUARDED_BY(mutex_);
+  std::jthread thread_;
+};
+
+}  // namespace millrace::cli

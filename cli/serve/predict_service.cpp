@@ -1,0 +1,152 @@
+#include "millrace/cli/serve/predict_service.h"
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/cli/serve/http_server.h"
+#include "millrace/cli/serve/predict_queue.h"
+#include "millrace/cli/serve/serve_metrics.h"
+#include "millrace/core/clock.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/core/threads/mutex.h"
+
+namespace millrace::cli {
+
+namespace {
+
+// Of all requests together: bodies, what is made of them, and answers.
+constexpr size_t kMostBytes = size_t{512} << 20;
+
+struct Route {
+  std::string_view path;
+  const char* methods;
+};
+constexpr std::array<Route, 3> kRoutes = {{{"/predict", "POST"}, {"/healthz", "GET, HEAD"}, {"/metrics", "GET, HEAD"}}};
+
+const Route* route_of(std::string_view path) {
+  const auto* const found = std::ranges::find(kRoutes, path, &Route::path);
+  return found == kRoutes.end() ? nullptr : found;
+}
+
+std::optional<HttpAnswer> refuse_route(const HttpExchange& exchange) {
+  const Route* const route = route_of(exchange.path);
+  if (route == nullptr) {
+    return refusal(404, cat("there is nothing at ", quote(exchange.path)),
+                   "there are POST /predict, GET /healthz and GET /metrics");
+  }
+  const std::string_view methods = route->methods;
+  if (methods == exchange.method || (methods != "POST" && (exchange.method == "GET" || exchange.method == "HEAD"))) {
+    return {};
+  }
+  HttpAnswer answer =
+      refusal(405, cat("the method ", quote(exchange.method), " is not for ", route->path), cat("it takes ", methods));
+  answer.allow = route->methods;
+  return answer;
+}
+
+std::string columns_text(const ServedModel& model) {
+  constexpr size_t kMost = 6;
+  std::vector<std::string> names = model.network.dialect().header;
+  if (names.size() > kMost) {
+    const size_t more = names.size() - kMost + 1;
+    names.resize(kMost - 1);
+    names.push_back(cat(more, " more columns"));
+  }
+  return join(names);
+}
+
+double now_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+struct PredictService::Impl {
+  explicit Impl(PredictServiceArgs service)
+      : args(std::move(service)), queue({.threads = args.threads, .metrics = &metrics, .log = args.log}) {
+    load();
+    const std::string address = args.socket.address;
+    server.emplace(HttpServerArgs{.listening = std::move(args.socket.descriptor),
+                                  .threads = args.threads,
+                                  .budget = &budget,
+                                  .refuse = refuse_route,
+                                  .prepare = [this](HttpExchange& exchange) { return prepare(exchange); },
+                                  .answered =
+                                      [this](const HttpExchange& exchange, const HttpAnswer& answer) {
+                                        const Route* const route = route_of(exchange.path);
+                                        metrics.add_request(
+                                            route == nullptr ? "other" : route->path, answer.status,
+                                            static_cast<double>(nanoseconds_since(exchange.begun)) / 1e9);
+                                      }});
+    args.log(cat("listening at http://", address, ", ", count_of(args.threads, "thread")));
+  }
+
+  void load() {
+    std::shared_ptr<const ServedModel> loaded = args.load();
+    args.log(cat("the model reads ", columns_text(*loaded)));
+    metrics.add_load(true);
+    const MutexLock lock(mutex);
+    model = std::move(loaded);
+    loaded_at = now_since_1970();
+  }
+
+  std::shared_ptr<const ServedModel> current() {
+    const MutexLock lock(mutex);
+    return model;
+  }
+
+  std::string metrics_text() {
+    ServeGauges now{.connections = server->connections(), .held_bytes = budget.held()};
+    const MutexLock lock(mutex);
+    now.loaded = loaded_at;
+    return metrics.text(now);
+  }
+
+  std::optional<HttpAnswer> prepare(HttpExchange& exchange) {
+    if (exchange.path == "/healthz") return HttpAnswer{.body = "ok\n", .type = "text/plain"};
+    if (exchange.path == "/metrics") {
+      return HttpAnswer{.body = metrics_text(), .type = "text/plain; version=0.0.4; charset=utf-8"};
+    }
+    auto job = std::make_shared<PredictQueue::Job>();
+    job->exchange = &exchange;
+    job->model = current();
+    try {
+      job->rows = job->model->reader.read(exchange.body);
+    } catch (const DataError& error) {
+      return refusal(400, error.message(), error.hint());
+    }
+    if (!exchange.bytes.add(job->rows.text.size() + job->rows.begins.size() * sizeof(uint64_t))) return busy();
+    exchange.start = [this, job] { queue.add(job); };
+    return {};
+  }
+
+  PredictServiceArgs args;
+  ByteBudget budget{kMostBytes};
+  ServeMetrics metrics;
+  Mutex mutex;
+  std::shared_ptr<const ServedModel> model MILLRACE_GUARDED_BY(mutex);
+  double loaded_at MILLRACE_GUARDED_BY(mutex) = 0;
+  PredictQueue queue;
+  std::optional<HttpServer> server;
+};
+
+PredictService::PredictService(PredictServiceArgs args) : impl_(std::make_unique<Impl>(std::move(args))) {}
+PredictService::~PredictService() = default;
+
+void PredictService::reload() {
+  try {
+    impl_->load();
+  } catch (const Error& error) {
+    impl_->metrics.add_load(false);
+    impl_->args.log(cat("error: the model that was loaded goes on: ", error.what()));
+  }
+}
+
+void PredictService::stop() { impl_->server->stop(); }
+
+}  // namespace millrace::cli

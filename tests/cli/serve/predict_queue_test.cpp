@@ -1,0 +1,119 @@
+#include "millrace/cli/serve/predict_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+#include <string>
+
+#include "tests/cli/serve/served.h"
+
+namespace millrace::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Asked final : public HttpExchange {
+ public:
+  explicit Asked(ByteBudget& budget) { bytes = BudgetShare(&budget); }
+  void answer(HttpAnswer given) override { answer_.set_value(std::move(given)); }
+  HttpAnswer wait() { return answer_.get_future().get(); }
+
+ private:
+  std::promise<HttpAnswer> answer_;
+};
+
+class PredictQueueTest : public ::testing::Test {
+ protected:
+  PredictQueueTest() { train_served(folder_, "m.safetensors"); }
+
+  std::shared_ptr<PredictQueue::Job> job(Asked& asked, const std::shared_ptr<const ServedModel>& model,
+                                         const std::string& body) {
+    auto out = std::make_shared<PredictQueue::Job>();
+    out->exchange = &asked;
+    out->model = model;
+    out->rows = model->reader.read(body);
+    return out;
+  }
+  HttpAnswer ask(PredictQueue& queue, const std::shared_ptr<const ServedModel>& model, const std::string& body) {
+    Asked asked(budget_);
+    queue.add(job(asked, model, body));
+    return asked.wait();
+  }
+
+  TempFolder folder_;
+  ByteBudget budget_{1 << 20};
+  ServeMetrics metrics_;
+};
+
+TEST_F(PredictQueueTest, AnswersManyRequestsAsItAnswersOne) {
+  const auto model = load_served(folder_.path("m.safetensors"));
+  const std::string kBody = R"([{"a":1,"b":2}])";
+  std::string alone;
+  {
+    PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+    alone = ask(queue, model, kBody).body;
+    EXPECT_THAT(alone, HasSubstr("[{\"v\":1,\"row\":0,\"prediction\":"));
+  }
+  std::vector<std::unique_ptr<Asked>> all;
+  {
+    PredictQueue queue({.threads = 2, .metrics = &metrics_, .log = {}});
+    for (int i = 0; i < 500; ++i) {
+      all.push_back(std::make_unique<Asked>(budget_));
+      queue.add(job(*all.back(), model, kBody));
+    }
+  }  // answers what waits
+  for (const auto& asked : all) EXPECT_EQ(asked->wait().body, alone);
+}
+
+TEST_F(PredictQueueTest, GivesErrorsToTheirRequestsOnly) {
+  const auto model = load_served(folder_.path("m.safetensors"));
+  std::vector<std::unique_ptr<Asked>> all;
+  const std::string bodies[] = {R"([{"a":1,"b":2}])", R"([{"a":1,"b":2},{"a":"x","b":1}])",
+                                R"([{"a":1,"b":0},{"a":1,"b":3}])", "[]"};
+  {
+    PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+    for (int i = 0; i < 100; ++i) {
+      all.push_back(std::make_unique<Asked>(budget_));
+      queue.add(job(*all.back(), model, bodies[i % 4]));
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const HttpAnswer answer = all[i]->wait();
+    EXPECT_EQ(answer.status, i % 4 == 0 || i % 4 == 3 ? 200u : 400u);
+    constexpr const char* kSays[] = {"[{", "row 1: column \\\"a\\\" (a): expected float32, got \\\"x\\\"",
+                                     "row 1: ", "[]\n"};
+    EXPECT_THAT(answer.body, HasSubstr(kSays[i % 4]));
+  }
+}
+
+TEST_F(PredictQueueTest, SharesTheThreadsAmongLargeRequestsAndModels) {
+  train_served(folder_, "n.safetensors", 2);
+  const auto first = load_served(folder_.path("m.safetensors")), second = load_served(folder_.path("n.safetensors"));
+  std::string large = "[";
+  for (int i = 0; i < 3000; ++i) large += R"({"a":1,"b":2},)";
+  large.back() = ']';
+  PredictQueue queue({.threads = 2, .metrics = &metrics_, .log = {}});
+  Asked one(budget_), two(budget_), three(budget_);
+  queue.add(job(one, first, large));
+  queue.add(job(two, second, large));
+  queue.add(job(three, first, R"([{"a":1,"b":2}])"));
+  const std::string small = three.wait().body, of_first = one.wait().body, of_second = two.wait().body;
+  EXPECT_EQ(std::ranges::count(of_first, '\n'), 3000);
+  EXPECT_THAT(of_first, HasSubstr(small.substr(0, small.size() - 2)));
+  EXPECT_NE(of_first, of_second);
+  EXPECT_THAT(of_second, HasSubstr("\"row\":2999,"));
+}
+
+TEST_F(PredictQueueTest, RefusesAnswersWithoutRoom) {
+  const auto model = load_served(folder_.path("m.safetensors"));
+  PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+  ASSERT_TRUE(budget_.take(1 << 20));
+  EXPECT_EQ(ask(queue, model, R"([{"a":1,"b":2}])").status, 503u);
+  budget_.give(1 << 20);
+  EXPECT_EQ(ask(queue, model, R"([{"a":1,"b":2}])").status, 200u);
+}
+
+}  // namespace
+}  // namespace millrace::cli
