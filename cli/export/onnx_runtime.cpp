@@ -73,7 +73,9 @@ pid_t start_python(int stream, const std::string& file) {
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  // In a group of its own, so that Ctrl-C reaches this program alone, which then ends it.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   const char* const words[] = {"python3", "-c", kProgram, file.c_str(), nullptr};
   pid_t process = -1;
   const int code = ::posix_spawnp(&process, "python3", &actions, &attributes, const_cast<char* const*>(words), environ);
@@ -102,7 +104,7 @@ OnnxRuntime::OnnxRuntime(const std::string& file) {
 }
 
 OnnxRuntime::~OnnxRuntime() {
-  ::shutdown(stream_.get(), SHUT_RDWR);
+  if (process_ > 0) ::kill(process_, SIGKILL);  // it has nothing to finish
   while (process_ > 0 && ::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }

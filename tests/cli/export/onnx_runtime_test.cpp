@@ -64,6 +64,12 @@ TEST_F(OnnxRuntimeTest, PassesOnWhatOnnxruntimeSays) {
   EXPECT_THROW(runtime.run("[2]", 1), Error);
 }
 
+// Ctrl-C at a terminal reaches a whole group. This program is to end the other one, not to miss it.
+TEST_F(OnnxRuntimeTest, HasAProcessGroupOfItsOwn) {
+  stand_in("read -r line < /proc/$$/stat; set -- $line; echo refused $(( $5 == $$ )) >&0\n");
+  EXPECT_EQ(load_error(), "onnxruntime refuses the file: 1");
+}
+
 TEST_F(OnnxRuntimeTest, ARealOneRefusesWhatIsNoModel) {
   if (!use_onnx_python()) GTEST_SKIP() << "python3 has no onnxruntime";
   const std::string file = folder_.write("m.onnx", "no model");
