@@ -9,8 +9,10 @@
 namespace millrace {
 
 OnnxRows::OnnxRows(OnnxGraph& graph, const RowSpec& rows) : graph_(graph) {
-  for (const FieldSpec& field : rows.fields) fields_.push_back({field, {}});
+  for (const FieldSpec& field : rows.fields) fields_.push_back({field});
 }
+
+OnnxRows::~OnnxRows() = default;
 
 OnnxRows::Field* OnnxRows::entry(std::string_view field) {
   const auto found = std::ranges::find_if(fields_, [&](const Field& one) { return one.spec.name == field; });
@@ -22,7 +24,7 @@ const FieldSpec* OnnxRows::find(std::string_view field) {
   return found != nullptr ? &found->spec : nullptr;
 }
 
-const std::string& OnnxRows::tensor(std::string_view field) {
+OnnxValue OnnxRows::tensor(std::string_view field) {
   Field* const found = entry(field);
   if (found == nullptr) throw InternalError(cat("there is no field ", quote(field)));
   const FieldSpec& spec = found->spec;
@@ -32,7 +34,7 @@ const std::string& OnnxRows::tensor(std::string_view field) {
                           "written as ONNX"),
                       {}, cat("put pad: {fields: ", field, ", length: ..} after the op that reads it"));
   }
-  if (found->tensor.empty()) {
+  if (found->tensor == kNoOnnxValue) {
     found->tensor = graph_.input(field, spec.text ? OnnxType::text : onnx_type(spec.dtype), onnx_shape(spec.shape));
   }
   return found->tensor;
@@ -40,20 +42,20 @@ const std::string& OnnxRows::tensor(std::string_view field) {
 
 const OnnxRows::Ragged& OnnxRows::ragged(std::string_view field) {
   Field* const found = entry(field);
-  if (found != nullptr && !found->ragged.values.empty()) return found->ragged;
+  if (found != nullptr && found->ragged.values != kNoOnnxValue) return found->ragged;
   throw ConfigError(
       cat("the field ", quote(field), " has another number of values in each row, which ONNX knows of texts only"));
 }
 
 void OnnxRows::set_ragged(std::string_view field, Ragged values) {
-  if (Field* const found = entry(field)) found->ragged = std::move(values);
+  if (Field* const found = entry(field)) found->ragged = values;
 }
 
-void OnnxRows::set(FieldSpec field, std::string tensor) {
+void OnnxRows::set(FieldSpec field, OnnxValue tensor) {
   if (Field* const found = entry(field.name)) {
-    *found = {std::move(field), std::move(tensor)};
+    *found = {std::move(field), tensor};
   } else {
-    fields_.push_back({std::move(field), std::move(tensor)});
+    fields_.push_back({std::move(field), tensor});
   }
 }
 
@@ -67,15 +69,15 @@ void OnnxRows::add_text_input(OnnxTextInput input) {
   }
 }
 
-void OnnxRows::refuse(const std::string& bools) {
-  const std::string flat = graph_.add("Reshape", {graph_.cast(bools, OnnxType::i32), graph_.list<int64_t>({0, -1})});
-  const std::string count = graph_.add("ReduceSum", {flat, graph_.list<int64_t>({1})}, {{"keepdims", int64_t{0}}});
+void OnnxRows::refuse(OnnxValue bools) {
+  const OnnxValue flat = graph_.add("Flatten", {graph_.cast(bools, OnnxType::i32)});
+  const OnnxValue count = graph_.add("ReduceSum", {flat, graph_.list({1})}, {{"keepdims", int64_t{0}}});
   refused_.push_back(graph_.add("Greater", {count, graph_.constant(int32_t{0})}));
 }
 
-std::string OnnxRows::refused() {
-  std::string any;
-  for (const std::string& one : refused_) any = any.empty() ? one : graph_.add("Or", {any, one});
+OnnxValue OnnxRows::refused() {
+  OnnxValue any = kNoOnnxValue;
+  for (const OnnxValue one : refused_) any = any == kNoOnnxValue ? one : graph_.add("Or", {any, one});
   return any;
 }
 

@@ -25,47 +25,50 @@ struct OnnxTextInput {
 
 class OnnxRows {
  public:
-  OnnxRows(OnnxGraph& graph, const RowSpec& rows);
+  [[gnu::cold]] OnnxRows(OnnxGraph& graph, const RowSpec& rows);
+  [[gnu::cold]] ~OnnxRows();
+  OnnxRows(const OnnxRows&) = delete;
+  OnnxRows& operator=(const OnnxRows&) = delete;
 
   OnnxGraph& graph() { return graph_; }
   // Null if there is no such field.
-  const FieldSpec* find(std::string_view field);
+  [[gnu::cold]] const FieldSpec* find(std::string_view field);
   // The values of a field. Throws ConfigError if rows differ in how many they have.
-  const std::string& tensor(std::string_view field);
+  [[gnu::cold]] OnnxValue tensor(std::string_view field);
   // Replaces the field of this name, or adds it.
-  void set(FieldSpec field, std::string tensor);
+  [[gnu::cold]] void set(FieldSpec field, OnnxValue tensor);
 
   // A field whose rows differ in how many values they have: (rows, most) with 0 or "" after the values of a row, and
   // (rows) with their number, of int64.
   struct Ragged {
-    std::string values, counts;
+    OnnxValue values = kNoOnnxValue, counts = kNoOnnxValue;
   };
   // Throws ConfigError if the op that makes the field cannot be written as ONNX.
-  const Ragged& ragged(std::string_view field);
-  void set_ragged(std::string_view field, Ragged values);
+  [[gnu::cold]] const Ragged& ragged(std::string_view field);
+  [[gnu::cold]] void set_ragged(std::string_view field, Ragged values);
 
   // Rows with a true value in this tensor, which has any number of values for each row, are errors for `trainer
   // predict`. The graph answers them with NaN, and with class -1.
-  void refuse(const std::string& bools);
-  // A truth value for each row, (rows): whether it is refused. Empty if none ever is.
-  std::string refused();
+  [[gnu::cold]] void refuse(OnnxValue bools);
+  // A truth value for each row, (rows): whether it is refused. kNoOnnxValue if none ever is.
+  [[gnu::cold]] OnnxValue refused();
 
   // If it is there already, nothing changes. Throws ConfigError if other columns have the name.
-  void add_text_input(OnnxTextInput input);
+  [[gnu::cold]] void add_text_input(OnnxTextInput input);
   const std::vector<OnnxTextInput>& text_inputs() const { return text_inputs_; }
 
  private:
   struct Field {
     FieldSpec spec;
-    std::string tensor;  // empty: an input that nobody has read
-    Ragged ragged = {};  // empty for others
+    OnnxValue tensor = kNoOnnxValue;  // none: an input that nobody has read
+    Ragged ragged = {};               // none for others
   };
   // Null if there is none.
   Field* entry(std::string_view field);
 
   OnnxGraph& graph_;
   std::vector<Field> fields_;
-  std::vector<std::string> refused_;
+  std::vector<OnnxValue> refused_;
   std::vector<OnnxTextInput> text_inputs_;
 };
 

@@ -45,9 +45,9 @@ class Add final : public Layer {
     return inputs[0];
   }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return std::make_unique<AddPlan>(); }
-  std::string to_onnx(const OnnxLayer& layer) const override {
-    std::string sum = layer.inputs[0];
-    for (const std::string& input : layer.inputs.subspan(1)) sum = layer.graph.add("Add", {sum, input});
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
+    OnnxValue sum = layer.inputs[0];
+    for (const OnnxValue input : layer.inputs.subspan(1)) sum = layer.graph.add("Add", {sum, input});
     return sum;
   }
 };

@@ -124,7 +124,7 @@ class BatchNorm final : public Layer {
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<BatchNormPlan>(context, args, options_);
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     return layer.graph.add("BatchNormalization",
                            {layer.inputs[0], layer.params[0], layer.params[1], layer.state[0], layer.state[1]},
                            {{"epsilon", static_cast<float>(options_.epsilon)}});

@@ -106,9 +106,8 @@ class Concat final : public Layer {
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<ConcatPlan>(args, 1 + axis_of(args.output.shape().row()));
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
-    return layer.graph.add("Concat", {layer.inputs.begin(), layer.inputs.end()},
-                           {{"axis", int64_t{1 + axis_of(layer.output.shape)}}});
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
+    return layer.graph.add("Concat", layer.inputs, {{"axis", int64_t{1 + axis_of(layer.output.shape)}}});
   }
 
  private:

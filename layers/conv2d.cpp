@@ -1,6 +1,4 @@
 // conv2d: a convolution of images. The products are core/kernels/images/convolution.h's.
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/kernels/images/convolution.h"
@@ -124,14 +122,14 @@ class Conv2d final : public Layer {
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<Conv2dPlan>(context, args, options_);
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     const ConvolutionSpec spec = spec_of(options_, layer.input_specs[0].shape);
-    std::vector<std::string> inputs = {layer.inputs[0]};
+    std::vector<OnnxValue> inputs = {layer.inputs[0]};
     inputs.insert(inputs.end(), layer.params.begin(), layer.params.end());
-    std::vector<OnnxAttribute> attributes = onnx_window(spec.height, spec.width);
-    attributes.push_back({"dilations", std::vector{spec.height.dilation, spec.width.dilation}});
-    attributes.push_back({"group", spec.groups});
-    const std::string product = layer.graph.add("Conv", std::move(inputs), std::move(attributes));
+    const OnnxWindow window(spec.height, spec.width);
+    const OnnxValue product = layer.graph.add(
+        "Conv", inputs,
+        {window.kernel_shape(), window.strides(), window.pads(), window.dilations(), {"group", spec.groups}});
     return add_activation(layer.graph, options_.activation, product);
   }
 

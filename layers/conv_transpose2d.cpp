@@ -1,6 +1,4 @@
 // conv_transpose2d: a transposed convolution, which makes images larger.
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/kernels/images/channels.h"
@@ -172,21 +170,24 @@ class ConvTranspose2d final : public Layer {
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<ConvTranspose2dPlan>(context, args, options_);
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     const Shape& row = layer.input_specs[0].shape;
     const ConvolutionSpec spec = spec_of(options_, row);
-    std::vector<std::string> inputs = {layer.inputs[0]};
+    std::vector<OnnxValue> inputs = {layer.inputs[0]};
     inputs.insert(inputs.end(), layer.params.begin(), layer.params.end());
-    std::vector<OnnxAttribute> attributes = onnx_window(spec.height, spec.width);
-    attributes.push_back({"dilations", std::vector{spec.height.dilation, spec.width.dilation}});
-    attributes.push_back({"group", spec.groups});
     // Pixels at the end that no window reaches.
     const auto unreached = [](int64_t in, const ConvolutionSpec::Axis& axis) {
       return axis.in - ((in - 1) * axis.stride + axis.reach() - axis.before - axis.after);
     };
-    attributes.push_back(
-        {"output_padding", std::vector{unreached(row[1], spec.height), unreached(row[2], spec.width)}});
-    const std::string product = layer.graph.add("ConvTranspose", std::move(inputs), std::move(attributes));
+    const int64_t padding[] = {unreached(row[1], spec.height), unreached(row[2], spec.width)};
+    const OnnxWindow window(spec.height, spec.width);
+    const OnnxValue product = layer.graph.add("ConvTranspose", inputs,
+                                              {window.kernel_shape(),
+                                               window.strides(),
+                                               window.pads(),
+                                               window.dilations(),
+                                               {"group", spec.groups},
+                                               {"output_padding", padding}});
     return add_activation(layer.graph, options_.activation, product);
   }
 

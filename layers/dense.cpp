@@ -2,7 +2,6 @@
 #include "millrace/layers/dense.h"
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/kernels/gemm.h"
@@ -114,10 +113,10 @@ std::unique_ptr<LayerPlan> Dense::plan(Context& context, const PlanArgs& args) c
   return std::make_unique<DensePlan>(context, args, options_);
 }
 
-std::string Dense::to_onnx(const OnnxLayer& layer) const {
-  std::vector<std::string> inputs = {layer.inputs[0]};
+OnnxValue Dense::to_onnx(const OnnxLayer& layer) const {
+  std::vector<OnnxValue> inputs = {layer.inputs[0]};
   inputs.insert(inputs.end(), layer.params.begin(), layer.params.end());
-  const std::string product = layer.graph.add("Gemm", std::move(inputs), {{"transB", int64_t{1}}});
+  const OnnxValue product = layer.graph.add("Gemm", inputs, {{"transB", int64_t{1}}});
   return add_activation(layer.graph, options_.activation, product);
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "millrace/core/options.h"
@@ -32,7 +31,7 @@ class Dense final : public Layer {
   const Options& options() const { return options_; }
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override;
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override;
-  std::string to_onnx(const OnnxLayer& layer) const override;
+  OnnxValue to_onnx(const OnnxLayer& layer) const override;
 
  private:
   Options options_;

@@ -48,7 +48,7 @@ class Dropout final : public SimpleLayer {
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
   bool draws() const override { return true; }
-  std::string to_onnx(const OnnxLayer& layer) const override { return layer.inputs[0]; }
+  OnnxValue to_onnx(const OnnxLayer& layer) const override { return layer.inputs[0]; }
 
  private:
   double rate_;

@@ -46,7 +46,7 @@ class EluLayer final : public SimpleLayer {
     zip_elements(context, args.y, args.dy, args.dx, EluGradient{alpha_});
   }
   bool backward_reads_input() const override { return false; }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     return layer.graph.add("Elu", {layer.inputs[0]}, {{"alpha", static_cast<float>(alpha_)}});
   }
 

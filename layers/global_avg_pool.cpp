@@ -20,7 +20,7 @@ class GlobalAvgPool final : public Layer {
     const Shape& batch = args.inputs[0].shape();
     return std::make_unique<PoolPlan>(Window{.kernel = {batch[2], batch[3]}}, false, args);
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     return layer.graph.reshape(layer.graph.add("GlobalAveragePool", {layer.inputs[0]}), layer.output.shape);
   }
 };

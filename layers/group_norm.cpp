@@ -48,20 +48,23 @@ class GroupNorm final : public Layer {
                                   .epsilon = options_.epsilon});
   }
   // A group is a channel of InstanceNormalization, which has no scale and shift for each channel of a group.
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     const auto groups = static_cast<size_t>(options_.groups);
     const std::vector<float> ones(groups, 1.0F), zeros(groups, 0.0F);
     OnnxGraph& graph = layer.graph;
-    const std::string parts =
+    const auto each_group = [&](const std::vector<float>& values) {
+      return graph.constant(ConstTensorView(values.data(), DType::f32, Shape{options_.groups}));
+    };
+    const OnnxValue parts =
         graph.reshape(layer.inputs[0], Shape{options_.groups, layer.output.shape.elements() / options_.groups});
-    const std::string normal = graph.add("InstanceNormalization", {parts, graph.list(ones), graph.list(zeros)},
-                                         {{"epsilon", static_cast<float>(options_.epsilon)}});
-    const std::string whole = graph.reshape(normal, layer.output.shape);
+    const OnnxValue normal = graph.add("InstanceNormalization", {parts, each_group(ones), each_group(zeros)},
+                                       {{"epsilon", static_cast<float>(options_.epsilon)}});
+    const OnnxValue whole = graph.reshape(normal, layer.output.shape);
     // (channels, 1, 1) for images, so that axes meet.
     std::vector<int64_t> sizes(static_cast<size_t>(layer.output.shape.rank()), 1);
     sizes[0] = layer.output.shape[0];
-    const std::string shape = graph.list(sizes);
-    const auto each = [&](const std::string& parameter) { return graph.add("Reshape", {parameter, shape}); };
+    const OnnxValue shape = graph.list(sizes);
+    const auto each = [&](OnnxValue parameter) { return graph.add("Reshape", {parameter, shape}); };
     return graph.add("Add", {graph.add("Mul", {whole, each(layer.params[0])}), each(layer.params[1])});
   }
 

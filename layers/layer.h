@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "millrace/core/context.h"
@@ -147,6 +146,7 @@ class MILLRACE_EXPORT LayerPlan {
   virtual void backward(Context& context, const BackwardArgs& args) = 0;
 };
 
+enum class OnnxValue : int32_t;
 struct OnnxLayer;
 
 class MILLRACE_EXPORT Layer : public HasOrigin {
@@ -173,7 +173,7 @@ class MILLRACE_EXPORT Layer : public HasOrigin {
 
   // Adds the nodes that compute the layer's predictions to an ONNX graph, and returns the output (onnx_layer.h). Called
   // after build(). Throws ConfigError if ONNX cannot express the layer.
-  virtual std::string to_onnx(const OnnxLayer& /*layer*/) const { throw ConfigError("it cannot be written as ONNX"); }
+  virtual OnnxValue to_onnx(const OnnxLayer& /*layer*/) const { throw ConfigError("it cannot be written as ONNX"); }
 };
 
 using LayerRegistry = Registry<Layer>;

@@ -32,7 +32,7 @@ class LayerNorm final : public Layer {
     const int64_t length = batch[batch.rank() - 1];
     return plan_group_norm(args, {.items = args.output.columns() / length, .channels = length, .epsilon = epsilon_});
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     return layer.graph.add("LayerNormalization", {layer.inputs[0], layer.params[0], layer.params[1]},
                            {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(epsilon_)}});
   }

@@ -42,7 +42,7 @@ class LeakyReluLayer final : public SimpleLayer {
     zip_elements(context, args.y, args.dy, args.dx, LeakyReluGradient{slope_});
   }
   bool backward_reads_input() const override { return false; }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     return layer.graph.add("LeakyRelu", {layer.inputs[0]}, {{"alpha", static_cast<float>(slope_)}});
   }
 

@@ -61,9 +61,9 @@ class Mul final : public Layer {
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<MulPlan>(args);
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
-    std::string product = layer.inputs[0];
-    for (const std::string& input : layer.inputs.subspan(1)) product = layer.graph.add("Mul", {product, input});
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
+    OnnxValue product = layer.inputs[0];
+    for (const OnnxValue input : layer.inputs.subspan(1)) product = layer.graph.add("Mul", {product, input});
     return product;
   }
 };

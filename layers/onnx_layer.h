@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "millrace/core/onnx/onnx_graph.h"
@@ -13,16 +12,16 @@
 namespace millrace {
 
 // Adds the activation of `z`; returns `z` itself if there is none.
-MILLRACE_EXPORT std::string add_activation(OnnxGraph& graph, Activation activation, std::string z);
+[[gnu::cold]] MILLRACE_EXPORT OnnxValue add_activation(OnnxGraph& graph, Activation activation, OnnxValue z);
 
 // A layer of a model that is written as ONNX. Values are float32 tensors of (rows, shape...), whatever layout_use()
 // says; parameters and states are in the order in which build() declared them.
 struct OnnxLayer {
   OnnxGraph& graph;
-  std::span<const std::string> inputs;
+  std::span<const OnnxValue> inputs;
   std::span<const TensorSpec> input_specs;  // of one row
   const TensorSpec& output;
-  std::span<const std::string> params, state;
+  std::span<const OnnxValue> params, state;
 };
 
 }  // namespace millrace

@@ -39,7 +39,7 @@ class Reshape final : public SimpleLayer {
   }
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     return layer.graph.reshape(layer.inputs[0], layer.output.shape);
   }
 

@@ -111,8 +111,8 @@ class Scale final : public Layer {
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<ScalePlan>(args, bias_);
   }
-  std::string to_onnx(const OnnxLayer& layer) const override {
-    const std::string scaled = layer.graph.add("Mul", {layer.inputs[0], layer.params[0]});
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
+    const OnnxValue scaled = layer.graph.add("Mul", {layer.inputs[0], layer.params[0]});
     return bias_ ? layer.graph.add("Add", {scaled, layer.params[1]}) : scaled;
   }
 

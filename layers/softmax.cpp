@@ -74,7 +74,7 @@ class SoftmaxLayer final : public SimpleLayer {
     });
   }
   bool backward_reads_input() const override { return false; }
-  std::string to_onnx(const OnnxLayer& layer) const override {
+  OnnxValue to_onnx(const OnnxLayer& layer) const override {
     return layer.graph.add("Softmax", {layer.inputs[0]}, {{"axis", int64_t{-1}}});
   }
 

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -19,37 +18,32 @@ constexpr int64_t kIrVersion = 8, kIrVersionOfOpset20 = 9, kMlOpset = 3;
 // A message of protocol buffers, as its bytes. Each call adds a field by its number.
 class Message {
  public:
-  Message& number(int field, int64_t value) {
+  [[gnu::cold]] Message& number(int field, int64_t value) {
     tag(field, 0);
     varint(static_cast<uint64_t>(value));
     return *this;
   }
-  Message& real(int field, float value) {
+  [[gnu::cold]] Message& real(int field, float value) {
     tag(field, 5);
     char bytes[sizeof value];
     std::memcpy(bytes, &value, sizeof value);
     bytes_.append(bytes, sizeof value);
     return *this;
   }
-  Message& text(int field, std::string_view value) {
+  [[gnu::cold]] Message& text(int field, std::string_view value) {
     tag(field, 2);
     varint(value.size());
     bytes_ += value;
     return *this;
   }
-  Message& message(int field, const Message& value) { return text(field, value.bytes_); }
+  [[gnu::cold]] Message& message(int field, const Message& value) { return text(field, value.bytes_); }
   // One field for each of the values.
-  template <class Value>
-  Message& list(int field, const std::vector<Value>& values) {
-    for (const Value& value : values) {
-      if constexpr (std::is_same_v<Value, int64_t>) {
-        number(field, value);
-      } else if constexpr (std::is_same_v<Value, float>) {
-        real(field, value);
-      } else {
-        text(field, value);
-      }
-    }
+  [[gnu::cold]] Message& numbers(int field, const std::vector<int64_t>& values) {
+    for (const int64_t value : values) number(field, value);
+    return *this;
+  }
+  [[gnu::cold]] Message& texts(int field, const std::vector<std::string>& values) {
+    for (const std::string& value : values) text(field, value);
     return *this;
   }
 
@@ -67,44 +61,42 @@ class Message {
 
 // The numbers of fields are those of onnx.proto.
 
-Message attribute_message(const OnnxAttribute& attribute) {
-  enum Kind : int64_t { real = 1, whole = 2, text = 3, reals = 6, wholes = 7, texts = 8 };
+[[gnu::cold]] Message attribute_message(const OnnxGraph::Attribute& attribute) {
+  enum Kind : int64_t { real = 1, whole = 2, text = 3, wholes = 7, texts = 8 };
   Message out;
   out.text(1, attribute.name);
-  const auto add = [&]<class Value>(const Value& value) {
-    if constexpr (std::is_same_v<Value, float>) {
-      out.real(2, value).number(20, real);
-    } else if constexpr (std::is_same_v<Value, int64_t>) {
-      out.number(3, value).number(20, whole);
-    } else if constexpr (std::is_same_v<Value, std::string>) {
-      out.text(4, value).number(20, text);
-    } else if constexpr (std::is_same_v<Value, std::vector<float>>) {
-      out.list(7, value).number(20, reals);
-    } else if constexpr (std::is_same_v<Value, std::vector<int64_t>>) {
-      out.list(8, value).number(20, wholes);
-    } else {
-      out.list(9, value).number(20, texts);
-    }
-  };
-  std::visit(add, attribute.value);
+  const auto& value = attribute.value;
+  if (const auto* single = std::get_if<float>(&value)) {
+    out.real(2, *single).number(20, real);
+  } else if (const auto* number = std::get_if<int64_t>(&value)) {
+    out.number(3, *number).number(20, whole);
+  } else if (const auto* one = std::get_if<std::string>(&value)) {
+    out.text(4, *one).number(20, text);
+  } else if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value)) {
+    out.numbers(8, *numbers).number(20, wholes);
+  } else {
+    out.texts(9, std::get<std::vector<std::string>>(value)).number(20, texts);
+  }
   return out;
 }
 
-Message node_message(const OnnxGraph::Node& node) {
+Message node_message(const OnnxGraph& graph, const OnnxGraph::Node& node) {
   Message out;
-  out.list(1, node.inputs).list(2, node.outputs).text(3, node.outputs.front()).text(4, node.op);
-  for (const OnnxAttribute& attribute : node.attributes) out.message(5, attribute_message(attribute));
+  for (const OnnxValue input : node.inputs) out.text(1, graph.name(input));
+  for (const OnnxValue output : node.outputs) out.text(2, graph.name(output));
+  out.text(3, graph.name(node.outputs.front())).text(4, node.op);
+  for (const OnnxGraph::Attribute& attribute : node.attributes) out.message(5, attribute_message(attribute));
   if (!node.domain.empty()) out.text(7, node.domain);
   return out;
 }
 
-Message constant_message(const OnnxGraph::Constant& constant) {
+Message constant_message(const OnnxGraph& graph, const OnnxGraph::Constant& constant) {
   Message out;
-  out.list(1, constant.shape).number(2, static_cast<int64_t>(constant.type));
+  out.numbers(1, constant.shape).number(2, static_cast<int64_t>(constant.type));
   if (constant.type == OnnxType::text) {
-    out.list(6, constant.texts).text(8, constant.name);
+    out.texts(6, constant.texts).text(8, graph.name(constant.value));
   } else {
-    out.text(8, constant.name).text(9, constant.bytes);
+    out.text(8, graph.name(constant.value)).text(9, constant.bytes);
   }
   return out;
 }
@@ -137,9 +129,9 @@ void check_onnx_size(uint64_t bytes) {
 std::string onnx_bytes(const OnnxGraph& graph, const OnnxFileArgs& args) {
   check_onnx_size(constant_bytes(graph));  // before memory is taken for them
   Message body;
-  for (const OnnxGraph::Node& node : graph.nodes()) body.message(1, node_message(node));
+  for (const OnnxGraph::Node& node : graph.nodes()) body.message(1, node_message(graph, node));
   body.text(2, args.name);
-  for (const OnnxGraph::Constant& constant : graph.constants()) body.message(5, constant_message(constant));
+  for (const OnnxGraph::Constant& constant : graph.constants()) body.message(5, constant_message(graph, constant));
   for (const OnnxGraph::Port& port : graph.inputs()) body.message(11, port_message(port));
   for (const OnnxGraph::Port& port : graph.outputs()) body.message(12, port_message(port));
 

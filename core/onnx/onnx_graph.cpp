@@ -1,13 +1,42 @@
 #include "millrace/core/onnx/onnx_graph.h"
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
+
+namespace {
+
+template <class T>
+std::string bytes_of(T value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+OnnxGraph::Attribute stored(const OnnxAttribute& attribute) {
+  OnnxGraph::Attribute out{attribute.name, {}};
+  const auto keep = [&]<class Value>(const Value& value) {
+    if constexpr (std::is_arithmetic_v<Value>) {
+      out.value = value;
+    } else if constexpr (std::is_same_v<Value, std::string_view>) {
+      out.value = std::string(value);
+    } else {
+      out.value = std::vector(value.begin(), value.end());
+    }
+  };
+  std::visit(keep, attribute.value);
+  return out;
+}
+
+template <class T>
+std::vector<T> copied(const OnnxList<T>& list) {
+  return {list.begin(), list.end()};
+}
+
+}  // namespace
 
 OnnxType onnx_type(DType dtype) {
   switch (dtype) {
@@ -26,80 +55,113 @@ std::vector<int64_t> onnx_shape(const Shape& row) {
   return out;
 }
 
-std::string OnnxGraph::new_name(std::string_view what) {
+OnnxGraph::OnnxGraph() = default;
+OnnxGraph::OnnxGraph(OnnxGraph&&) noexcept = default;
+OnnxGraph::~OnnxGraph() = default;
+
+void OnnxGraph::set_scope(std::string_view scope) { scope_ = scope; }
+
+OnnxValue OnnxGraph::new_value(std::string_view what) {
   const std::string wanted = scope_.empty() ? std::string(what) : cat(scope_, '/', what);
   std::string name = wanted;
   while (names_.contains(name)) name = cat(wanted, '_', ++names_[wanted]);
   names_.emplace(name, 1);
-  return name;
+  values_.push_back(std::move(name));
+  return static_cast<OnnxValue>(values_.size() - 1);
 }
 
-std::string OnnxGraph::input(std::string_view name, OnnxType type, std::vector<int64_t> shape) {
-  Port port{std::string(name), type, std::move(shape)};
+OnnxValue OnnxGraph::named_value(std::string_view name) {
+  const auto taken = std::ranges::find(values_, name);
+  if (taken != values_.end()) {
+    const auto index = taken - values_.begin();
+    new_value("value");
+    std::swap(values_[static_cast<size_t>(index)], values_.back());
+  } else {
+    names_.emplace(name, 1);
+    values_.emplace_back(name);
+  }
+  return static_cast<OnnxValue>(values_.size() - 1);
+}
+
+OnnxValue OnnxGraph::input(std::string_view name, OnnxType type, OnnxList<int64_t> shape) {
+  Port port{std::string(name), type, copied(shape)};
   const auto found = std::ranges::find(inputs_, port.name, &Port::name);
   if (found == inputs_.end()) {
-    names_.emplace(port.name, 1);
-    return inputs_.emplace_back(std::move(port)).name;
+    inputs_.push_back(std::move(port));
+    return named_value(name);
   }
-  if (*found == port) return found->name;
+  if (*found == port) return static_cast<OnnxValue>(std::ranges::find(values_, name) - values_.begin());
   throw ConfigError(cat("two inputs would have the name ", quote(name), ", but not the same type and shape"), {},
                     "read the column once, or give the field another name");
 }
 
-void OnnxGraph::output(std::string_view name, const std::string& value, OnnxType type, std::vector<int64_t> shape) {
-  names_.emplace(name, 1);
-  nodes_.push_back({"Identity", {}, {value}, {std::string(name)}, {}});
-  outputs_.push_back({std::string(name), type, std::move(shape)});
+void OnnxGraph::output(std::string_view name, OnnxValue value, OnnxType type, OnnxList<int64_t> shape) {
+  nodes_.push_back({"Identity", {}, {value}, {named_value(name)}, {}});
+  outputs_.push_back({std::string(name), type, copied(shape)});
 }
 
-std::string OnnxGraph::add(std::string_view op, std::vector<std::string> inputs, std::vector<OnnxAttribute> attributes,
-                           int outputs) {
-  Node node{std::string(op), {}, std::move(inputs), {}, std::move(attributes)};
-  for (int i = 0; i < outputs; ++i) node.outputs.push_back(new_name(op));
+OnnxValue OnnxGraph::add(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes, int outputs) {
+  Node node{op, {}, copied(inputs), {}, {}};
+  for (const OnnxAttribute& attribute : attributes) node.attributes.push_back(stored(attribute));
+  for (int i = 0; i < outputs; ++i) node.outputs.push_back(new_value(op));
   return nodes_.emplace_back(std::move(node)).outputs.front();
 }
 
-std::string OnnxGraph::add_ml(std::string_view op, std::vector<std::string> inputs,
-                              std::vector<OnnxAttribute> attributes) {
+OnnxValue OnnxGraph::add_ml(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes) {
   uses_ml_ = true;
-  std::string out = add(op, std::move(inputs), std::move(attributes));
+  const OnnxValue out = add(op, inputs, attributes);
   nodes_.back().domain = "ai.onnx.ml";
   return out;
 }
 
-std::string OnnxGraph::constant(const ConstTensorView& values, std::string_view name) {
+OnnxValue OnnxGraph::constant(const ConstTensorView& values, std::string_view name) {
+  const OnnxValue out = new_value(name);
   const auto* bytes = static_cast<const char*>(values.data());
-  constants_.push_back({.name = new_name(name),
-                        .type = onnx_type(values.dtype()),
-                        .shape = onnx_shape(values.shape()),
-                        .bytes = std::string(bytes, values.spec().bytes())});
-  return constants_.back().name;
+  constants_.push_back(
+      {out, onnx_type(values.dtype()), onnx_shape(values.shape()), std::string(bytes, values.spec().bytes())});
+  return out;
 }
 
-std::string OnnxGraph::texts(std::vector<std::string> texts, std::vector<int64_t> shape) {
-  constants_.push_back({new_name("texts"), OnnxType::text, std::move(shape), {}, std::move(texts)});
-  return constants_.back().name;
+OnnxValue OnnxGraph::texts(OnnxList<std::string> texts, OnnxList<int64_t> shape) {
+  const OnnxValue out = new_value("texts");
+  constants_.push_back({out, OnnxType::text, copied(shape), {}, copied(texts)});
+  return out;
 }
 
-std::string OnnxGraph::scalar(OnnxType type, const void* value, size_t bytes) {
-  std::string raw(static_cast<const char*>(value), bytes);
-  std::string& name = scalars_[static_cast<char>(type) + raw];
-  if (!name.empty()) return name;
-  name = new_name("constant");
-  constants_.push_back({name, type, {}, std::move(raw), {}});
-  return name;
+OnnxValue OnnxGraph::list(OnnxList<int64_t> values) {
+  return constant(ConstTensorView(values.data(), DType::i64, Shape{std::ssize(values)}));
 }
 
-std::string OnnxGraph::cast(const std::string& value, OnnxType type) {
+OnnxValue OnnxGraph::scalar(OnnxType type, std::string bytes) {
+  const auto [found, is_new] = scalars_.try_emplace(static_cast<char>(type) + bytes);
+  if (!is_new) return found->second;
+  const OnnxValue out = found->second = new_value("constant");
+  if (type == OnnxType::text) {
+    constants_.push_back({out, type, {}, {}, {std::move(bytes)}});
+  } else {
+    constants_.push_back({out, type, {}, std::move(bytes)});
+  }
+  return out;
+}
+
+OnnxValue OnnxGraph::text(std::string_view text) { return scalar(OnnxType::text, std::string(text)); }
+OnnxValue OnnxGraph::constant(int64_t value) { return scalar(OnnxType::i64, bytes_of(value)); }
+OnnxValue OnnxGraph::number(OnnxType type, double value) {
+  switch (type) {
+    case OnnxType::f64: return scalar(type, bytes_of(value));
+    case OnnxType::i32: return scalar(type, bytes_of(static_cast<int32_t>(value)));
+    default: return scalar(OnnxType::f32, bytes_of(static_cast<float>(value)));
+  }
+}
+
+OnnxValue OnnxGraph::cast(OnnxValue value, OnnxType type) {
   return add("Cast", {value}, {{"to", static_cast<int64_t>(type)}});
 }
 
-std::string OnnxGraph::reshape(const std::string& value, std::span<const int64_t> row) {
-  std::vector<int64_t> sizes = {0};  // as many rows as before
-  sizes.insert(sizes.end(), row.begin(), row.end());
+OnnxValue OnnxGraph::reshape(OnnxValue value, const Shape& row) {
+  std::vector<int64_t> sizes = onnx_shape(row);
+  sizes.insert(sizes.begin(), 0);  // as many rows as before
   return add("Reshape", {value, list(sizes)});
 }
-
-std::string OnnxGraph::reshape(const std::string& value, const Shape& row) { return reshape(value, onnx_shape(row)); }
 
 }  // namespace millrace

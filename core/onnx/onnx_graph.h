@@ -1,17 +1,18 @@
 // OnnxGraph: a graph in the terms of ONNX, as it is put together: inputs, constants, nodes and outputs. A value is the
-// name of its tensor; names are made unique here.
+// number of its tensor, which also has a name; names are made unique here.
 //
 //   OnnxGraph graph;
-//   std::string x = graph.input("age", OnnxType::f32, {1});               // (rows, 1)
-//   std::string scaled = graph.add("Mul", {x, graph.constant(0.5F)});
+//   OnnxValue x = graph.input("age", OnnxType::f32, {1});               // (rows, 1)
+//   OnnxValue scaled = graph.add("Mul", {x, graph.constant(0.5F)});
 //   graph.output("prediction", scaled, OnnxType::f32, {1});
-//   write_onnx(graph, ...);                                               // onnx_file.h
+//   onnx_bytes(graph, ..);                                              // onnx_file.h
 //
 // A layer and an input op add their own nodes (Layer::to_onnx, Transform::to_onnx). The first axis of every tensor that
 // depends on the inputs is the rows of a batch, as many as the user gives. One thread uses a graph.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -25,24 +26,40 @@ namespace millrace {
 
 // The numbers of TensorProto.DataType.
 enum class OnnxType : uint8_t { f32 = 1, u8 = 2, i32 = 6, i64 = 7, text = 8, boolean = 9, f64 = 11 };
-OnnxType onnx_type(DType dtype);
+[[gnu::cold]] OnnxType onnx_type(DType dtype);
 
+// A tensor of a graph.
+enum class OnnxValue : int32_t;
+inline constexpr OnnxValue kNoOnnxValue{-1};
+
+// What a node says besides its inputs. The values of a list stay with the caller.
 struct OnnxAttribute {
-  using Value =
-      std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
-  std::string name;
-  Value value;
+  const char* name;
+  std::variant<int64_t, float, std::string_view, std::span<const int64_t>, std::span<const std::string>> value;
 };
 
+// A short list, which stays with the caller.
+template <class T>
+struct OnnxList : std::span<const T> {
+  OnnxList(std::initializer_list<T> list) : std::span<const T>(std::data(list), list.size()) {}
+  OnnxList(std::span<const T> list) : std::span<const T>(list) {}
+  OnnxList(const std::vector<T>& list) : std::span<const T>(list) {}
+};
+
+// Functions are marked as rarely called, so that compilers make the code that calls them small.
 class OnnxGraph {
  public:
+  struct Attribute {
+    std::string name;
+    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>> value;
+  };
   struct Node {
-    std::string op, domain;
-    std::vector<std::string> inputs, outputs;
-    std::vector<OnnxAttribute> attributes;
+    std::string op, domain;  // the domain is empty for the standard's own ops
+    std::vector<OnnxValue> inputs, outputs;
+    std::vector<Attribute> attributes;
   };
   struct Constant {
-    std::string name;
+    OnnxValue value;
     OnnxType type;
     std::vector<int64_t> shape;
     std::string bytes;  // little-endian; empty for texts
@@ -56,57 +73,63 @@ class OnnxGraph {
     bool operator==(const Port&) const = default;
   };
 
+  [[gnu::cold]] OnnxGraph();
+  [[gnu::cold]] OnnxGraph(OnnxGraph&&) noexcept;
+  [[gnu::cold]] ~OnnxGraph();
+  OnnxGraph& operator=(OnnxGraph&&) = delete;
+
   // Later names begin with `scope`, the name of a layer or an op.
-  void set_scope(std::string_view scope) { scope_ = scope; }
+  [[gnu::cold]] void set_scope(std::string_view scope);
 
   // An input with this very name. If there is one that is equal, that one. Throws ConfigError if there is another one.
-  std::string input(std::string_view name, OnnxType type, std::vector<int64_t> shape);
+  [[gnu::cold]] OnnxValue input(std::string_view name, OnnxType type, OnnxList<int64_t> shape);
   // Names the value as an output. REQUIRES: a name that no input and no other output has.
-  void output(std::string_view name, const std::string& value, OnnxType type, std::vector<int64_t> shape);
+  [[gnu::cold]] void output(std::string_view name, OnnxValue value, OnnxType type, OnnxList<int64_t> shape);
 
-  // A node; returns its first output. `domain` is empty for the standard's own ops.
-  std::string add(std::string_view op, std::vector<std::string> inputs, std::vector<OnnxAttribute> attributes = {},
-                  int outputs = 1);
+  // A node; returns its first output, after which the others are numbered.
+  [[gnu::cold]] OnnxValue add(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes = {},
+                              int outputs = 1);
   // A node of ai.onnx.ml, the part of the standard that has LabelEncoder.
-  std::string add_ml(std::string_view op, std::vector<std::string> inputs, std::vector<OnnxAttribute> attributes);
+  [[gnu::cold]] OnnxValue add_ml(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes);
 
   // REQUIRES: contiguous values in the host's memory.
-  std::string constant(const ConstTensorView& values, std::string_view name = "constant");
-  std::string texts(std::vector<std::string> texts, std::vector<int64_t> shape);
-  template <class T>
-  std::string list(const std::vector<T>& values) {
-    return constant(ConstTensorView(values.data(), DTypeOf<T>::value, Shape{static_cast<int64_t>(values.size())}));
-  }
+  [[gnu::cold]] OnnxValue constant(const ConstTensorView& values, std::string_view name = "constant");
+  [[gnu::cold]] OnnxValue texts(OnnxList<std::string> texts, OnnxList<int64_t> shape);
+  [[gnu::cold]] OnnxValue list(OnnxList<int64_t> values);
   // A single value, for which equal ones share a tensor.
-  template <class T>
-  std::string constant(T value) {
-    return scalar(onnx_type(DTypeOf<T>::value), &value, sizeof value);
-  }
-  std::string constant(bool value) { return scalar(OnnxType::boolean, &value, 1); }
+  [[gnu::cold]] OnnxValue text(std::string_view text);
+  [[gnu::cold]] OnnxValue constant(int64_t value);
+  [[gnu::cold]] OnnxValue number(OnnxType type, double value);
+  OnnxValue constant(int32_t value) { return number(OnnxType::i32, value); }
+  OnnxValue constant(float value) { return number(OnnxType::f32, static_cast<double>(value)); }
+  OnnxValue constant(double value) { return number(OnnxType::f64, value); }
 
   // What many nodes need.
-  std::string cast(const std::string& value, OnnxType type);
+  [[gnu::cold]] OnnxValue cast(OnnxValue value, OnnxType type);
   // (rows, shape...), of as many values.
-  std::string reshape(const std::string& value, std::span<const int64_t> row);
-  std::string reshape(const std::string& value, const Shape& row);
+  [[gnu::cold]] OnnxValue reshape(OnnxValue value, const Shape& row);
 
   // The version of the standard's ops that the nodes need: 17, or more if need_opset() says so.
   int opset() const { return opset_; }
   void need_opset(int version) { opset_ = version > opset_ ? version : opset_; }
   bool uses_ml() const { return uses_ml_; }
 
+  const std::string& name(OnnxValue value) const { return values_[static_cast<size_t>(value)]; }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Constant>& constants() const { return constants_; }
 
  private:
-  std::string scalar(OnnxType type, const void* value, size_t bytes);
-  std::string new_name(std::string_view what);
+  OnnxValue new_value(std::string_view what);
+  // A value with this very name, which another one may have to give up.
+  OnnxValue named_value(std::string_view name);
+  OnnxValue scalar(OnnxType type, std::string bytes);
 
   std::string scope_;
+  std::vector<std::string> values_;                    // their names
   std::map<std::string, int64_t, std::less<>> names_;  // how often each was wanted
-  std::map<std::string, std::string, std::less<>> scalars_;
+  std::map<std::string, OnnxValue, std::less<>> scalars_;
   std::vector<Port> inputs_, outputs_;
   std::vector<Node> nodes_;
   std::vector<Constant> constants_;
@@ -115,6 +138,6 @@ class OnnxGraph {
 };
 
 // The sizes of a row's axes.
-std::vector<int64_t> onnx_shape(const Shape& row);
+[[gnu::cold]] std::vector<int64_t> onnx_shape(const Shape& row);
 
 }  // namespace millrace

@@ -10,12 +10,14 @@ namespace millrace {
 
 struct OnnxWhole {
   OnnxGraph* graph;
-  std::string value;
+  OnnxValue value;
 
   OnnxWhole number(int64_t number) const { return {graph, graph->constant(number)}; }
-  OnnxWhole with(const char* op, const OnnxWhole& other) const { return {graph, graph->add(op, {value, other.value})}; }
+  [[gnu::cold]] OnnxWhole with(const char* op, const OnnxWhole& other) const {
+    return {graph, graph->add(op, {value, other.value})};
+  }
   // A truth value, as 0 or 1.
-  OnnxWhole compared(const char* op, int64_t other) const {
+  [[gnu::cold]] OnnxWhole compared(const char* op, int64_t other) const {
     return {graph, graph->cast(with(op, number(other)).value, OnnxType::i64)};
   }
 };

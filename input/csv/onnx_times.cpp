@@ -22,61 +22,53 @@ constexpr std::string_view kMonthNames[] = {"January", "February", "March",     
                                             "July",    "August",   "September", "October", "November", "December"};
 constexpr std::string_view kIsoDatePattern = R"(\d{4}-\d{2}-\d{2})";
 constexpr std::string_view kIsoTimePattern =
-    R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d{1,9})?)?)"
+    R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d{1,9})?)?)"
     R"( ?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?)?)";
 
-// The pieces of texts between separators; at least `pieces`, the last of which may be empty.
-std::vector<std::string> split(OnnxGraph& graph, const std::string& texts, const std::string& separator,
-                               int64_t pieces) {
-  std::string ends;
-  for (int64_t i = 1; i < pieces; ++i) ends += separator;
-  const std::string ended = graph.add("StringConcat", {texts, graph.texts({ends}, {})});
-  const std::string parts = graph.add("StringSplit", {ended}, {{"delimiter", separator}}, 2);
-  std::vector<std::string> out;
-  for (int64_t i = 0; i < pieces; ++i) {
-    out.push_back(graph.add("Gather", {parts, graph.constant(i)}, {{"axis", int64_t{-1}}}));
-  }
-  return out;
-}
+[[gnu::cold]] OnnxValue joined(OnnxGraph& graph, OnnxValue a, OnnxValue b) { return graph.add("StringConcat", {a, b}); }
 
-// The pieces of texts between blanks; those that a text does not have are empty.
-std::vector<std::string> words(OnnxGraph& graph, const std::string& texts, int64_t count) {
-  const std::string parts = graph.add("StringSplit", {texts}, {}, 2);
-  const std::string sizes =
-      graph.add("Concat", {graph.add("Shape", {texts}), graph.list<int64_t>({count})}, {{"axis", int64_t{0}}});
-  const std::string none = graph.add("Expand", {graph.texts({""}, {1}), sizes});
-  const std::string all = graph.add("Concat", {parts, none}, {{"axis", int64_t{-1}}});
-  std::vector<std::string> out;
+// The first pieces of texts; those that a text does not have are empty.
+[[gnu::cold]] std::vector<OnnxValue> pieces(OnnxGraph& graph, OnnxValue texts, OnnxList<OnnxAttribute> split,
+                                            int64_t count) {
+  const OnnxValue sizes =
+      graph.add("Concat", {graph.add("Shape", {texts}), graph.list({count})}, {{"axis", int64_t{0}}});
+  const OnnxValue none = graph.add("Expand", {graph.text(""), sizes});
+  const OnnxValue all =
+      graph.add("Concat", {graph.add("StringSplit", {texts}, split, 2), none}, {{"axis", int64_t{-1}}});
+  std::vector<OnnxValue> out;
   for (int64_t i = 0; i < count; ++i) {
     out.push_back(graph.add("Gather", {all, graph.constant(i)}, {{"axis", int64_t{-1}}}));
   }
   return out;
 }
 
-// What is before and after the first separator, which must be there.
-std::pair<std::string, std::string> cut(OnnxGraph& graph, const std::string& texts, const std::string& separator) {
-  const std::string parts = graph.add("StringSplit", {texts}, {{"delimiter", separator}, {"maxsplit", int64_t{1}}}, 2);
-  const auto part = [&](int64_t index) {
-    return graph.add("Gather", {parts, graph.constant(index)}, {{"axis", int64_t{-1}}});
-  };
-  return {part(0), part(1)};
+// What is before and after the first separator.
+[[gnu::cold]] std::pair<OnnxValue, OnnxValue> cut(OnnxGraph& graph, OnnxValue texts, std::string_view separator) {
+  const std::vector<OnnxValue> both = pieces(graph, texts, {{"delimiter", separator}, {"maxsplit", int64_t{1}}}, 2);
+  return {both[0], both[1]};
+}
+
+// The pieces between spaces.
+std::vector<OnnxValue> words(OnnxGraph& graph, OnnxValue texts, int64_t count) {
+  return pieces(graph, texts, {}, count);
 }
 
 // The number in each text; 0 for an empty one.
-std::string number_in(OnnxGraph& graph, const std::string& texts, OnnxType type) {
-  return graph.cast(graph.add("StringConcat", {graph.texts({"0"}, {}), texts}), type);
+OnnxValue number_in(OnnxGraph& graph, OnnxValue texts, OnnxType type) {
+  return graph.cast(joined(graph, graph.text("0"), texts), type);
 }
-OnnxWhole whole_in(OnnxGraph& graph, const std::string& texts) {
+[[gnu::cold]] OnnxWhole whole_in(OnnxGraph& graph, OnnxValue texts) {
   return {&graph, number_in(graph, texts, OnnxType::i64)};
 }
 
 struct Parsed {
-  OnnxWhole days;       // since the first day of the year 0
-  OnnxWhole minutes;    // of the day, minus the offset from UTC
-  std::string seconds;  // float64
+  OnnxWhole days;     // since the first day of the year 0
+  OnnxWhole minutes;  // of the day, minus the offset from UTC
+  OnnxValue seconds;  // float64
 };
 
-OnnxWhole checked_days(const OnnxWhole& year, const OnnxWhole& month, const OnnxWhole& day, OnnxRows& rows) {
+[[gnu::cold]] OnnxWhole checked_days(const OnnxWhole& year, const OnnxWhole& month, const OnnxWhole& day,
+                                     OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   OnnxWhole days = onnx_days(year, month, day);
   const OnnxDate date(days);
@@ -87,61 +79,66 @@ OnnxWhole checked_days(const OnnxWhole& year, const OnnxWhole& month, const Onnx
 }
 
 // hh:mm, hhmm, hh or nothing, as minutes.
-OnnxWhole minutes_in(OnnxGraph& graph, const std::string& texts) {
-  const std::vector<std::string> parts = split(graph, texts, ":", 2);
-  const OnnxWhole first = whole_in(graph, parts[0]);
-  const std::string joined = graph.add("RegexFullMatch", {parts[0]}, {{"pattern", std::string(R"(\d{4})")}});
+[[gnu::cold]] OnnxWhole minutes_in(OnnxGraph& graph, OnnxValue texts) {
+  const auto [before, after] = cut(graph, texts, ":");
+  const OnnxWhole first = whole_in(graph, before);
+  const OnnxValue four_digits = graph.add("RegexFullMatch", {before}, {{"pattern", std::string_view(R"(\d{4})")}});
   const OnnxWhole four = first / 100 * 60 + first % 100;
-  const OnnxWhole hours{&graph, graph.add("Where", {joined, four.value, (first * 60).value})};
-  return hours + whole_in(graph, parts[1]);
+  const OnnxWhole hours{&graph, graph.add("Where", {four_digits, four.value, (first * 60).value})};
+  return hours + whole_in(graph, after);
 }
 
-std::string joined(OnnxGraph& graph, const std::string& a, const std::string& b) {
-  return graph.add("StringConcat", {a, b});
-}
-
-Parsed parse_iso(TimeFormat::Kind kind, const std::string& texts, OnnxRows& rows) {
+Parsed parse_iso(TimeFormat::Kind kind, OnnxValue texts, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   // A blank may stand before the time, and another before the offset.
-  const std::vector<std::string> pieces = words(graph, texts, 3);
-  const auto [year, rest] = cut(graph, pieces[0], "-");
+  const std::vector<OnnxValue> parts = words(graph, texts, 3);
+  const auto [year, rest] = cut(graph, parts[0], "-");
   auto [month, day] = cut(graph, rest, "-");
   const auto days = [&] {
     return checked_days(whole_in(graph, year), whole_in(graph, month), whole_in(graph, day), rows);
   };
   if (kind == TimeFormat::Kind::date) return {days(), {&graph, graph.constant(int64_t{0})}, graph.constant(0.0)};
-  std::string time = graph.texts({""}, {});
+  OnnxValue time = graph.text("");
   for (const char* separator : {"T", "t"}) {
-    const std::vector<std::string> parts = split(graph, day, separator, 2);
-    day = parts[0];
-    time = joined(graph, time, parts[1]);
+    const auto [before, after] = cut(graph, day, separator);
+    day = before;
+    time = joined(graph, time, after);
   }
-  time = joined(graph, time, joined(graph, pieces[1], pieces[2]));
-  for (const char* zero : {"Z", "z"}) time = split(graph, time, zero, 2)[0];
-  const std::vector<std::string> ahead = split(graph, time, "+", 2), behind = split(graph, ahead[0], "-", 2);
-  const OnnxWhole offset = minutes_in(graph, ahead[1]) - minutes_in(graph, behind[1]);
-  const std::vector<std::string> clock = split(graph, behind[0], ":", 3);
-  const std::vector<std::string> dots = split(graph, clock[2], ".", 2), commas = split(graph, dots[0], ",", 2);
-  const std::string fraction =
-      joined(graph, joined(graph, graph.texts({"0."}, {}), dots[1]), joined(graph, commas[1], graph.texts({"0"}, {})));
-  return {days(), whole_in(graph, clock[0]) * 60 + whole_in(graph, clock[1]) - offset,
-          graph.add("Add", {number_in(graph, commas[0], OnnxType::f64), graph.cast(fraction, OnnxType::f64)})};
+  time = joined(graph, time, joined(graph, parts[1], parts[2]));
+  for (const char* zero : {"Z", "z"}) time = cut(graph, time, zero).first;
+  const auto [to_west, ahead] = cut(graph, time, "+");
+  const auto [clock, behind] = cut(graph, to_west, "-");
+  const OnnxWhole offset = minutes_in(graph, ahead) - minutes_in(graph, behind);
+  const auto [hour, later] = cut(graph, clock, ":");
+  const auto [minute, second] = cut(graph, later, ":");
+  const auto [to_comma, after_dot] = cut(graph, second, ".");
+  const auto [whole_second, after_comma] = cut(graph, to_comma, ",");
+  const OnnxValue fraction =
+      joined(graph, graph.text("0."), joined(graph, joined(graph, after_dot, after_comma), graph.text("0")));
+  return {days(), whole_in(graph, hour) * 60 + whole_in(graph, minute) - offset,
+          graph.add("Add", {number_in(graph, whole_second, OnnxType::f64), graph.cast(fraction, OnnxType::f64)})};
 }
 
-// The texts of a name in the cases that occur.
+// A name of up to three letters in any case, a longer one in the usual three.
 void add_cases(std::string_view name, int64_t value, std::vector<std::string>& keys, std::vector<int64_t>& values) {
-  std::string upper(name), lower(name);
-  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const std::string& text : {std::string(name), upper, lower}) {
+  const auto changed = [&](size_t at, bool upper) {
+    const auto letter = static_cast<unsigned char>(name[at]);
+    return static_cast<char>(upper ? std::toupper(letter) : std::tolower(letter));
+  };
+  const bool any = name.size() <= 3;
+  for (size_t cases = 0; cases < (any ? size_t{1} << name.size() : 3); ++cases) {
+    std::string text;
+    for (size_t at = 0; at < name.size(); ++at) {
+      text += changed(at, any ? (cases >> at & 1) != 0 : cases == 2 || (cases == 1 && at == 0));
+    }
     if (std::ranges::find(keys, text) != keys.end()) continue;
-    keys.push_back(text);
+    keys.push_back(std::move(text));
     values.push_back(value);
   }
 }
 
 // A number for each text, from the names that stand for them; -1 for other texts.
-OnnxWhole named(OnnxGraph& graph, const std::string& texts, char letter) {
+OnnxWhole named(OnnxGraph& graph, OnnxValue texts, char letter) {
   std::vector<std::string> keys;
   std::vector<int64_t> values;
   if (letter == 'p') {
@@ -165,8 +162,8 @@ std::string pattern_of(char letter) {
     case 'j': return R"(\d{1,3})";
     case 'H': return R"(([01]?\d|2[0-3]))";
     case 'I': return R"((0?[1-9]|1[0-2]))";
-    case 'M':
-    case 'S': return R"([0-5]?\d)";
+    case 'M': return R"([0-5]?\d)";
+    case 'S': return R"(([0-5]?\d|60))";
     case 'f': return R"(\d{1,9})";
     case 'p': return "[AaPp][Mm]";
     default: return R"(\d{1,2})";
@@ -219,7 +216,7 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (std::ispunct(static_cast<unsigned char>(c)) != 0 && c != '_') out += '\\';
-    out += c == ' ' ? std::string(R"([ \t]+)") : std::string(1, c);
+    out += c == ' ' ? std::string(" +") : std::string(1, c);
   }
   return out;
 }
@@ -233,15 +230,15 @@ std::string pattern_of(const TimeFormat& format, const Letters& letters) {
   return out;
 }
 
-Parsed parse_letters(const Letters& letters, const std::string& given, OnnxRows& rows) {
+Parsed parse_letters(const Letters& letters, OnnxValue given, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   // With single blanks.
-  std::string texts;
-  for (const std::string& word : words(graph, given, letters.blanks + 1)) {
-    texts = texts.empty() ? word : joined(graph, texts, joined(graph, graph.texts({" "}, {}), word));
+  OnnxValue rest = kNoOnnxValue;
+  for (const OnnxValue word : words(graph, given, letters.blanks + 1)) {
+    rest = rest == kNoOnnxValue ? word : joined(graph, rest, joined(graph, graph.text(" "), word));
   }
-  std::string rest = letters.before.empty() ? texts : cut(graph, texts, letters.before).second;
-  std::map<char, std::string> text_of;
+  if (!letters.before.empty()) rest = cut(graph, rest, letters.before).second;
+  std::map<char, OnnxValue> text_of;
   for (const Letters::Part& part : letters.parts) {
     if (part.after.empty()) {
       text_of[part.letter] = rest;
@@ -275,29 +272,39 @@ Parsed parse_letters(const Letters& letters, const std::string& given, OnnxRows&
     rows.refuse(graph.add("Less", {half.value, graph.constant(int64_t{0})}));
     hours = whole('I', 0) % 12 + half * 12;
   }
-  std::string seconds = graph.cast(whole('S', 0).value, OnnxType::f64);
+  OnnxValue seconds = graph.cast(whole('S', 0).value, OnnxType::f64);
   if (text_of.contains('f')) {
-    const std::string digits = graph.add("StringConcat", {graph.texts({"0."}, {}), text_of['f']});
+    const OnnxValue digits = joined(graph, graph.text("0."), text_of['f']);
     seconds = graph.add("Add", {seconds, graph.cast(digits, OnnxType::f64)});
   }
   return {days, hours * 60 + whole('M', 0), seconds};
 }
 
+// A second of 60 is the last one of a day, UTC.
+void refuse_leap_second(const Parsed& parsed, OnnxRows& rows) {
+  OnnxGraph& graph = rows.graph();
+  constexpr int64_t kDay = int64_t{24} * 60;
+  const OnnxValue leaps = graph.add("GreaterOrEqual", {parsed.seconds, graph.constant(60.0)});
+  const OnnxWhole to_midnight = parsed.minutes.number(kDay - 1) - (parsed.minutes + kDay) % kDay;
+  rows.refuse(graph.add("And", {leaps, graph.cast(to_midnight.value, OnnxType::boolean)}));
+}
+
 }  // namespace
 
-std::string add_seconds(const TimeFormat& format, const std::string& texts, const std::string& missing,
-                        OnnxRows& rows) {
+OnnxValue add_seconds(const TimeFormat& format, OnnxValue texts, OnnxValue missing, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   graph.need_opset(kOpset);
   const bool iso = format.letters().empty();
   const Letters letters = iso ? Letters() : read_letters(format);
-  const std::string matches =
-      graph.add("RegexFullMatch", {texts}, {{"pattern", cat(R"([ \t]*)", pattern_of(format, letters), R"([ \t]*)")}});
+  const std::string pattern = cat(" *", pattern_of(format, letters), " *");
+  const OnnxValue matches = graph.add("RegexFullMatch", {texts}, {{"pattern", std::string_view(pattern)}});
   rows.refuse(graph.add("Not", {graph.add("Or", {matches, missing})}));
   // Any date, so that every text can be cut.
-  const std::string sample = graph.texts({format.write(0)}, {});
-  const std::string good = graph.add("Where", {matches, texts, sample});
+  const OnnxValue good = graph.add("Where", {matches, texts, graph.text(format.write(0))});
   const Parsed parsed = iso ? parse_iso(format.kind(), good, rows) : parse_letters(letters, good, rows);
+  const bool has_seconds = iso ? format.kind() == TimeFormat::Kind::timestamp
+                               : std::ranges::find(letters.parts, 'S', &Letters::Part::letter) != letters.parts.end();
+  if (has_seconds) refuse_leap_second(parsed, rows);
   const OnnxWhole whole = (parsed.days - kDaysBefore1970) * kSecondsOfDay + parsed.minutes * 60;
   return graph.add("Add", {graph.cast(whole.value, OnnxType::f64), parsed.seconds});
 }

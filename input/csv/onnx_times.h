@@ -12,6 +12,6 @@ namespace millrace {
 // `missing` says for each text. Needs ops of version 20. Texts are cut at what stands between their parts, so they must
 // be written as the format says: ISO 8601 with dashes and colons, names of months in the usual cases.
 // Throws ConfigError for a format that cannot be cut so.
-std::string add_seconds(const TimeFormat& format, const std::string& texts, const std::string& missing, OnnxRows& rows);
+[[gnu::cold]] OnnxValue add_seconds(const TimeFormat& format, OnnxValue texts, OnnxValue missing, OnnxRows& rows);
 
 }  // namespace millrace

@@ -188,9 +188,9 @@ class Augment final : public Transform {
       FieldSpec field = *rows.find(name);
       if (field.dtype == DType::u8) field.dtype = DType::f32;
       field.shape = Shape{field.shape[0], new_size_.height, new_size_.width};
-      const std::string begin = graph.list<int64_t>({down.window, right.window});
-      const std::string end = graph.list<int64_t>({down.window + new_size_.height, right.window + new_size_.width});
-      const std::string cut = graph.add("Slice", {rows.tensor(name), begin, end, graph.list<int64_t>({2, 3})});
+      const OnnxValue begin = graph.list({down.window, right.window});
+      const OnnxValue end = graph.list({down.window + new_size_.height, right.window + new_size_.width});
+      const OnnxValue cut = graph.add("Slice", {rows.tensor(name), begin, end, graph.list({2, 3})});
       const OnnxType type = onnx_type(field.dtype);
       rows.set(std::move(field), graph.cast(cut, type));
     }

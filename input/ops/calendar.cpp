@@ -34,15 +34,15 @@ struct OnnxMoment {
   OnnxDate date;
   OnnxWhole second;  // of the day
 };
-std::string onnx_circle(const OnnxWhole& step, const std::string& steps, const char* function) {
+[[gnu::cold]] OnnxValue onnx_circle(const OnnxWhole& step, OnnxValue steps, const char* function) {
   OnnxGraph& graph = *step.graph;
-  const std::string share = graph.add("Div", {graph.cast(step.value, OnnxType::f64), steps});
+  const OnnxValue share = graph.add("Div", {graph.cast(step.value, OnnxType::f64), steps});
   return graph.add(function, {graph.add("Mul", {share, graph.constant(6.283185307179586)})});
 }
-std::string onnx_circle(const OnnxWhole& step, int64_t steps, const char* function) {
+OnnxValue onnx_circle(const OnnxWhole& step, int64_t steps, const char* function) {
   return onnx_circle(step, step.graph->constant(static_cast<double>(steps)), function);
 }
-std::string onnx_year_circle(const OnnxMoment& moment, const char* function) {
+OnnxValue onnx_year_circle(const OnnxMoment& moment, const char* function) {
   const OnnxWhole days = onnx_days_of_year(moment.date.year);
   return onnx_circle(moment.date.yearday - 1, days.graph->cast(days.value, OnnxType::f64), function);
 }
@@ -50,7 +50,7 @@ std::string onnx_year_circle(const OnnxMoment& moment, const char* function) {
 struct CalendarPart {
   std::string_view name;
   double (*of)(const CalendarTime& time);
-  std::string (*in_onnx)(const OnnxMoment& moment);
+  OnnxValue (*in_onnx)(const OnnxMoment& moment);
 };
 constexpr CalendarPart kCalendarParts[] = {
     {"year", [](const CalendarTime& time) -> double { return time.year; },
@@ -192,22 +192,21 @@ class Calendar final : public Transform {
 
   void to_onnx(OnnxRows& rows) const override {
     OnnxGraph& graph = rows.graph();
-    const std::string& times = rows.tensor(options_.field);
-    const std::string seconds = graph.add("Floor", {graph.cast(times, OnnxType::f64)});
-    const std::string good = graph.add("And", {graph.add("GreaterOrEqual", {seconds, graph.constant(kFirstSecond)}),
-                                               graph.add("Less", {seconds, graph.constant(kEndSecond)})});
+    const OnnxValue seconds = graph.add("Floor", {graph.cast(rows.tensor(options_.field), OnnxType::f64)});
+    const OnnxValue good = graph.add("And", {graph.add("GreaterOrEqual", {seconds, graph.constant(kFirstSecond)}),
+                                             graph.add("Less", {seconds, graph.constant(kEndSecond)})});
     rows.refuse(graph.add("Not", {good}));
-    const std::string known = graph.add("Where", {good, seconds, graph.constant(0.0)});
+    const OnnxValue known = graph.add("Where", {good, seconds, graph.constant(0.0)});
     const OnnxWhole since = OnnxWhole{&graph, graph.cast(known, OnnxType::i64)} + kDaysBefore1970 * kSecondsOfDay;
     const OnnxMoment moment{OnnxDate(since / kSecondsOfDay), since % kSecondsOfDay};
-    std::vector<std::string> parts;
+    std::vector<OnnxValue> parts;
     for (const CalendarPart* part : options_.features) {
-      const std::string value = graph.reshape(part->in_onnx(moment), Shape{columns_, 1});
+      const OnnxValue value = graph.reshape(part->in_onnx(moment), Shape{columns_, 1});
       parts.push_back(graph.cast(value, OnnxType::f32));
     }
     const Shape shape{columns_ * std::ssize(options_.features)};
     rows.set({options_.as, DType::f32, shape},
-             graph.reshape(graph.add("Concat", std::move(parts), {{"axis", int64_t{2}}}), shape));
+             graph.reshape(graph.add("Concat", parts, {{"axis", int64_t{2}}}), shape));
   }
 
   void undo(FieldHistory& history) const override {

@@ -80,17 +80,13 @@ class Map final : public Transform {
   void to_onnx(OnnxRows& rows) const override {
     OnnxGraph& graph = rows.graph();
     FieldSpec field = *rows.find(options_.field);
-    const auto computed = [&](const std::string& value, const auto& scale, const auto& offset) {
-      return graph.add("Add", {graph.add("Mul", {value, graph.constant(scale)}), graph.constant(offset)});
-    };
-    const std::string before = rows.tensor(options_.field);
-    const std::string wide = computed(graph.cast(before, OnnxType::f64), options_.scale, options_.offset);
-    std::string after;
+    const OnnxValue before = rows.tensor(options_.field);
+    const OnnxValue scaled = graph.add("Mul", {graph.cast(before, OnnxType::f64), graph.constant(options_.scale)});
+    OnnxValue after = graph.add("Add", {scaled, graph.constant(options_.offset)});
     if (is_integer(field.dtype)) {
-      refuse_beyond(field.dtype, wide, rows);
-      after = computed(graph.cast(before, OnnxType::i64), scale_, offset_);
-    } else {
-      after = wide;
+      refuse_beyond(field.dtype, after, rows);
+      const OnnxValue whole = graph.add("Mul", {graph.cast(before, OnnxType::i64), graph.constant(scale_)});
+      after = graph.add("Add", {whole, graph.constant(offset_)});
     }
     const OnnxType type = onnx_type(field.dtype);
     field.name = options_.as.value_or(options_.field);
@@ -109,13 +105,13 @@ class Map final : public Transform {
  private:
   // Results out of the type's range. A double knows these well enough: it has fewer digits than int64 only for results
   // that are far from small.
-  static void refuse_beyond(DType dtype, const std::string& wide, OnnxRows& rows) {
+  static void refuse_beyond(DType dtype, OnnxValue wide, OnnxRows& rows) {
     OnnxGraph& graph = rows.graph();
     with_number_type(dtype, [&](auto zero) {
       using Limits = std::numeric_limits<decltype(zero)>;
-      const std::string least = graph.constant(static_cast<double>(Limits::min()));
-      const std::string most = graph.constant(static_cast<double>(Limits::max()));
-      rows.refuse(graph.add("Or", {graph.add("Less", {wide, least}), graph.add("Greater", {wide, most})}));
+      const OnnxValue least = graph.constant(static_cast<double>(Limits::min()));
+      const OnnxValue end = graph.constant(static_cast<double>(Limits::max()) + 1);
+      rows.refuse(graph.add("Or", {graph.add("Less", {wide, least}), graph.add("GreaterOrEqual", {wide, end})}));
     });
   }
 

@@ -88,8 +88,8 @@ class Normalize final : public Transform {
         return graph.constant(ConstTensorView(values.data() + part.column, DType::f64, field.shape));
       };
       if (field.dtype == DType::u8) field.dtype = DType::f32;
-      const std::string wide = graph.cast(rows.tensor(part.name), OnnxType::f64);
-      const std::string scaled = graph.add("Div", {graph.add("Sub", {wide, each(mean_)}), each(deviation_)});
+      const OnnxValue wide = graph.cast(rows.tensor(part.name), OnnxType::f64);
+      const OnnxValue scaled = graph.add("Div", {graph.add("Sub", {wide, each(mean_)}), each(deviation_)});
       rows.set(field, graph.cast(scaled, onnx_type(field.dtype)));
     }
   }

@@ -75,11 +75,11 @@ class OneHot final : public Transform {
 
   void to_onnx(OnnxRows& rows) const override {
     OnnxGraph& graph = rows.graph();
-    const std::string wanted = graph.cast(rows.tensor(options_.field), OnnxType::i64);
-    const std::string beyond = graph.add("GreaterOrEqual", {wanted, graph.constant(options_.classes)});
+    const OnnxValue wanted = graph.cast(rows.tensor(options_.field), OnnxType::i64);
+    const OnnxValue beyond = graph.add("GreaterOrEqual", {wanted, graph.constant(options_.classes)});
     rows.refuse(graph.add("Or", {graph.add("Less", {wanted, graph.constant(int64_t{0})}), beyond}));
-    const std::string hot =
-        graph.add("OneHot", {wanted, graph.constant(options_.classes), graph.list(std::vector<float>{0, 1})});
+    const OnnxValue hot =
+        graph.cast(graph.add("OneHot", {wanted, graph.constant(options_.classes), graph.list({0, 1})}), OnnxType::f32);
     const Shape shape{columns_ * options_.classes};
     rows.set({options_.as, DType::f32, shape}, graph.reshape(hot, shape));
   }

@@ -82,15 +82,13 @@ class Pad final : public Transform {
       const FieldSpec& field = spec_->fields[index];
       const auto& [values, counts] = rows.ragged(field.name);
       rows.refuse(graph.add("Greater", {counts, graph.constant(*options_.length)}));
-      const std::string batch = graph.add("Shape", {values}, {{"end", int64_t{1}}});
-      const std::string sizes =
-          graph.add("Concat", {batch, graph.list<int64_t>({*options_.length})}, {{"axis", int64_t{0}}});
-      const std::string zero =
-          field.text ? graph.texts({""}, {1}) : graph.cast(graph.constant(0.0F), onnx_type(field.dtype));
-      const std::string filled =
+      const OnnxValue batch = graph.add("Shape", {values}, {{"end", int64_t{1}}});
+      const OnnxValue sizes = graph.add("Concat", {batch, graph.list({*options_.length})}, {{"axis", int64_t{0}}});
+      const OnnxValue zero = field.text ? graph.text("") : graph.cast(graph.constant(0.0F), onnx_type(field.dtype));
+      const OnnxValue filled =
           graph.add("Concat", {values, graph.add("Expand", {zero, sizes})}, {{"axis", int64_t{1}}});
-      const std::string cut = graph.add("Slice", {filled, graph.list<int64_t>({0}),
-                                                  graph.list<int64_t>({*options_.length}), graph.list<int64_t>({1})});
+      const OnnxValue cut =
+          graph.add("Slice", {filled, graph.list({0}), graph.list({*options_.length}), graph.list({1})});
       rows.set(field, cut);
     }
   }

@@ -108,9 +108,9 @@ class Vocabulary final : public Transform {
     std::iota(codes.begin(), codes.end(), 0);
     const bool refuses = options_.unknown == UnknownText::error;
     const int64_t other = refuses ? -1 : std::ssize(options_.texts);
-    const std::string code =
+    const OnnxValue code =
         graph.add_ml("LabelEncoder", {rows.tensor(options_.field)},
-                     {{"keys_strings", options_.texts}, {"values_int64s", std::move(codes)}, {"default_int64", other}});
+                     {{"keys_strings", options_.texts}, {"values_int64s", codes}, {"default_int64", other}});
     if (refuses) rows.refuse(graph.add("Less", {code, graph.constant(int64_t{0})}));
     rows.set({options_.as, DType::i32, Shape{columns_}}, graph.cast(code, OnnxType::i32));
   }

@@ -154,15 +154,15 @@ void activation_gradient(Context& context, Activation activation, const ConstTen
   if (sums) column_sum(context, to, sums, scratch);
 }
 
-std::string add_activation(OnnxGraph& graph, Activation activation, std::string z) {
+OnnxValue add_activation(OnnxGraph& graph, Activation activation, OnnxValue z) {
   switch (activation) {
     case Activation::none: break;
     case Activation::relu: return graph.add("Relu", {z});
     case Activation::tanh: return graph.add("Tanh", {z});
     case Activation::sigmoid: return graph.add("Sigmoid", {z});
     case Activation::gelu: {
-      const std::string erf = graph.add("Erf", {graph.add("Mul", {z, graph.constant(0.70710678118654752440F)})});
-      const std::string share = graph.add("Mul", {graph.add("Add", {erf, graph.constant(1.0F)}), graph.constant(0.5F)});
+      const OnnxValue erf = graph.add("Erf", {graph.add("Mul", {z, graph.constant(0.70710678118654752440F)})});
+      const OnnxValue share = graph.add("Mul", {graph.add("Add", {erf, graph.constant(1.0F)}), graph.constant(0.5F)});
       return graph.add("Mul", {z, share});
     }
   }

@@ -21,7 +21,7 @@ class ActivationLayer : public SimpleLayer {
   void backward(Context& context, const SimpleBackward& args) const final {
     activation_gradient(context, kActivation, backward_reads_output() ? args.y : args.x, args.dy, args.dx);
   }
-  std::string to_onnx(const OnnxLayer& layer) const final {
+  OnnxValue to_onnx(const OnnxLayer& layer) const final {
     return add_activation(layer.graph, kActivation, layer.inputs[0]);
   }
   bool backward_reads_input() const final { return gradient_reads(kActivation) == GradientReads::z; }

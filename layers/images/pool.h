@@ -2,9 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "millrace/core/kernels/images/pooling.h"
 #include "millrace/layers/images/window.h"
@@ -95,10 +92,11 @@ class PoolLayer : public Layer {
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const final {
     return std::make_unique<PoolPlan>(window_, largest_, args);
   }
-  std::string to_onnx(const OnnxLayer& layer) const final {
-    std::vector<OnnxAttribute> attributes = onnx_window(window_.over_height(layer.input_specs[0].shape[1]),
-                                                        window_.over_width(layer.input_specs[0].shape[2]));
-    return layer.graph.add(largest_ ? "MaxPool" : "AveragePool", {layer.inputs[0]}, std::move(attributes));
+  OnnxValue to_onnx(const OnnxLayer& layer) const final {
+    const OnnxWindow window(window_.over_height(layer.input_specs[0].shape[1]),
+                            window_.over_width(layer.input_specs[0].shape[2]));
+    return layer.graph.add(largest_ ? "MaxPool" : "AveragePool", {layer.inputs[0]},
+                           {window.kernel_shape(), window.strides(), window.pads()});
   }
 
  protected:

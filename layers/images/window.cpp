@@ -127,11 +127,9 @@ ConvolutionSpec::Axis Window::over_width(int64_t in) const {
   return axis_of(in, kernel.width, stride.width, dilation.width, padding, padding.pixels.width);
 }
 
-std::vector<OnnxAttribute> onnx_window(const ConvolutionSpec::Axis& height, const ConvolutionSpec::Axis& width) {
-  return {{"kernel_shape", std::vector{height.kernel, width.kernel}},
-          {"strides", std::vector{height.stride, width.stride}},
-          {"pads", std::vector{height.before, width.before, height.after, width.after}}};
-}
+OnnxWindow::OnnxWindow(const ConvolutionSpec::Axis& height, const ConvolutionSpec::Axis& width)
+    : numbers{height.kernel,  width.kernel,  height.stride, width.stride, height.dilation,
+              width.dilation, height.before, width.before,  height.after, width.after} {}
 
 void require_image(const TensorSpec& row) {
   if (is_image(row.shape) && row.shape.elements() > 0) return;

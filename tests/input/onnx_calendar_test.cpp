@@ -15,10 +15,10 @@ class WholeNumbers {
  public:
   explicit WholeNumbers(const OnnxGraph& graph) : graph_(graph) {}
 
-  void set(const std::string& name, int64_t value) { values_[name] = value; }
+  void set(OnnxValue name, int64_t value) { values_[name] = value; }
   void run() {
     for (const OnnxGraph::Constant& constant : graph_.constants()) {
-      std::memcpy(&values_[constant.name], constant.bytes.data(), sizeof(int64_t));
+      std::memcpy(&values_[constant.value], constant.bytes.data(), sizeof(int64_t));
     }
     for (const OnnxGraph::Node& node : graph_.nodes()) {
       const int64_t a = values_.at(node.inputs[0]), b = values_.at(node.inputs.back());
@@ -40,7 +40,7 @@ class WholeNumbers {
   }
 
   const OnnxGraph& graph_;
-  std::map<std::string, int64_t> values_;
+  std::map<OnnxValue, int64_t> values_;
 };
 
 TEST(OnnxCalendarTest, SaysOfEveryDayWhatTheCalendarSays) {

@@ -17,9 +17,10 @@ TEST(OnnxRowsTest, AFieldThatNoOpMakesIsAnInputAsSoonAsItIsRead) {
   OnnxGraph graph;
   OnnxRows rows(
       graph, RowSpec{{{"image", DType::u8, Shape{1, 2, 3}}, text_field_of("names"), {"unread", DType::f32, Shape{1}}}});
-  EXPECT_EQ(rows.tensor("image"), "image");
-  EXPECT_EQ(rows.tensor("names"), "names");
-  EXPECT_EQ(rows.tensor("image"), "image");
+  const OnnxValue image = rows.tensor("image");
+  EXPECT_EQ(graph.name(image), "image");
+  EXPECT_EQ(graph.name(rows.tensor("names")), "names");
+  EXPECT_EQ(rows.tensor("image"), image);
   const std::vector<OnnxGraph::Port> expected = {{"image", OnnxType::u8, {1, 2, 3}}, {"names", OnnxType::text, {2}}};
   EXPECT_EQ(graph.inputs(), expected);
 }
@@ -27,11 +28,12 @@ TEST(OnnxRowsTest, AFieldThatNoOpMakesIsAnInputAsSoonAsItIsRead) {
 TEST(OnnxRowsTest, SetReplacesAFieldOrAddsOne) {
   OnnxGraph graph;
   OnnxRows rows(graph, RowSpec{{{"a", DType::u8, Shape{1}}}});
-  rows.set({"a", DType::f32, Shape{1}}, "wide");
-  rows.set({"b", DType::i32, Shape{4}}, "new");
-  EXPECT_EQ(rows.tensor("a"), "wide");
+  const OnnxValue wide = graph.text("wide"), other = graph.text("other");
+  rows.set({"a", DType::f32, Shape{1}}, wide);
+  rows.set({"b", DType::i32, Shape{4}}, other);
+  EXPECT_EQ(rows.tensor("a"), wide);
   EXPECT_EQ(rows.find("a")->dtype, DType::f32);
-  EXPECT_EQ(rows.tensor("b"), "new");
+  EXPECT_EQ(rows.tensor("b"), other);
   EXPECT_EQ(rows.find("c"), nullptr);
   EXPECT_TRUE(graph.inputs().empty());
 }
@@ -50,8 +52,9 @@ TEST(OnnxRowsTest, ARaggedFieldIsAnErrorUntilItIsPadded) {
     EXPECT_EQ(error.hint(), "put pad: {fields: tags, length: ..} after the op that reads it");
   }
   EXPECT_THROW(rows.ragged("tags"), ConfigError);
-  rows.set_ragged("tags", {"values", "counts"});
-  EXPECT_EQ(rows.ragged("tags").counts, "counts");
+  const OnnxValue values = graph.text("values"), counts = graph.text("counts");
+  rows.set_ragged("tags", {values, counts});
+  EXPECT_EQ(rows.ragged("tags").counts, counts);
 }
 
 TEST(OnnxRowsTest, AFieldAndAColumnOfOneNameAreNotTheSame) {
@@ -66,12 +69,12 @@ TEST(OnnxRowsTest, AFieldAndAColumnOfOneNameAreNotTheSame) {
 TEST(OnnxRowsTest, RefusedRowsAreJoined) {
   OnnxGraph graph;
   OnnxRows rows(graph, RowSpec{});
-  EXPECT_EQ(rows.refused(), "");
-  rows.refuse("a");
-  const std::string one = rows.refused();
+  EXPECT_EQ(rows.refused(), kNoOnnxValue);
+  rows.refuse(graph.text("a"));
+  const OnnxValue one = rows.refused();
   EXPECT_EQ(graph.nodes().back().op, "Greater");
   EXPECT_EQ(graph.nodes().back().outputs[0], one);
-  rows.refuse("b");
+  rows.refuse(graph.text("b"));
   rows.refused();
   EXPECT_EQ(graph.nodes().back().op, "Or");
 }

@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-// `outputs` is float32 of (rows, ..). `refused`, (rows) of truth values, says which rows get NaN and class -1; empty:
-// none.
-void add_answers(OnnxGraph& graph, const Answers& answers, const std::string& outputs, const std::string& refused);
+// `outputs` is float32 of (rows, ..). `refused`, (rows) of truth values, says which rows get NaN and class -1;
+// kNoOnnxValue: none.
+void add_answers(OnnxGraph& graph, const Answers& answers, OnnxValue outputs, OnnxValue refused);
 
 }  // namespace millrace

@@ -45,19 +45,19 @@ void add_transforms(const GivenRows& given, const RowTransforms& transforms, Onn
 }
 
 // The model's outputs.
-std::string add_layers(const Model& model, OnnxRows& rows) {
+OnnxValue add_layers(const Model& model, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   graph.set_scope("fields");
-  std::vector<std::string> fields, outputs;
+  std::vector<OnnxValue> fields, outputs;
   for (const NamedSpec& field : model.fields()) {
     const OnnxType wanted = onnx_type(field.spec.dtype);
-    const std::string& values = rows.tensor(field.name);
+    const OnnxValue values = rows.tensor(field.name);
     const bool fits = onnx_type(rows.find(field.name)->dtype) == wanted;
     fields.push_back(fits ? values : graph.cast(values, wanted));
   }
   for (const Model::Node& node : model.nodes()) {
     graph.set_scope(node.name);
-    std::vector<std::string> inputs, params, state;
+    std::vector<OnnxValue> inputs, params, state;
     for (const int input : node.inputs) {
       inputs.push_back(input < 0 ? fields[static_cast<size_t>(-1 - input)] : outputs[static_cast<size_t>(input)]);
     }
@@ -101,7 +101,7 @@ OnnxModel onnx_model(const OnnxModelArgs& args, const Catalog& catalog) {
   OnnxModel out{{}, {}, std::move(answers), hash_of(file)};
   OnnxRows rows(out.graph, transforms.input());
   add_transforms(given, transforms, rows);
-  const std::string outputs = add_layers(model, rows);
+  const OnnxValue outputs = add_layers(model, rows);
   out.graph.set_scope("refused");
   add_answers(out.graph, out.answers, outputs, rows.refused());
   out.text_inputs = rows.text_inputs();

@@ -100,6 +100,14 @@ class OnnxCheckTest : public ::testing::Test {
     }
   }
 
+  // What the program prints.
+  std::string python(const std::string& program) const {
+    const testing::CommandResult result =
+        testing::run_command({"/usr/bin/env", "python3", "-c", program}, {.folder = folder_.path()});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+
   TempFolder folder_;
   int made_ = 0;
 };
@@ -277,9 +285,9 @@ TEST_F(OnnxCheckTest, EveryOpAgrees) {
             ',', one_of({iso, iso, "", "2000-02-29", "1970-01-01", "9999-12-31"}), ',',
             one_of({iso, cat(iso, 'T', hour, ':', minute), cat(' ', iso, ' ', hour, ':', minute, ":59.25 Z "),
                     cat(iso, ' ', hour, ':', minute, "-0330"), cat(iso, 't', hour, ':', minute, ":07+05:30"),
-                    cat("\"", iso, ' ', hour, ':', minute, ":07,5-11\"")}),
-            ",\"", draw() % 28 + 1, ' ', one_of({"Jan", "february", "MAR", "Dec", "May"}), ' ', year, ", ",
-            draw() % 12 + 1, ':', minute, ' ', one_of({"AM", "pm"}), "\",",
+                    cat(iso, " 22:59:60-01"), cat("\"", iso, ' ', hour, ':', minute, ":07,5-11\"")}),
+            ",\"", draw() % 28 + 1, ' ', one_of({"Jan", "february", "MAR", "dEc", "May"}), ' ', year, ", ",
+            draw() % 12 + 1, ':', minute, ' ', one_of({"AM", "pm", "Pm"}), "\",",
             one_of({"1 2 3", "", "4.5", " 1  -2 ", "1 2 3 4"}), ',', one_of({"1;2", "", "-7", "4;3;2;1"}), '\n');
   }
   folder_.write("data.csv", text);
@@ -326,16 +334,15 @@ TEST_F(OnnxCheckTest, AnOpThatCannotBeWrittenIsNamed) {
 
 // What `trainer predict` refuses has NaN and class -1 there, and the other rows of its batch their answers.
 TEST_F(OnnxCheckTest, ARefusedRowHasNoAnswer) {
-  folder_.write("data.csv", "t,d,k,label\nred,2024-01-02,1,yes\nblue,2024-02-29,2,no\n");
+  folder_.write("data.csv", "t,d,k,r,label\nred,2024-01-02,1,1 2,yes\nblue,2024-02-29,2,,no\n");
   const std::string file = train(
-      reader("{fields: {t: {columns: t, type: string}, d: {columns: d, type: date}, k: {columns: k, type: int32}, y: "
-             "{columns: "
-             "label, type: string}}}",
+      reader("{fields: {t: {columns: t, type: string}, d: {columns: d, type: date}, k: {columns: k, type: int32}, "
+             "r: {columns: r, split: \" \", default: []}, y: {columns: label, type: string}}}",
              true) +
       "  - vocabulary: {field: t, texts: [red, blue], as: code}\n  - one_hot: {field: code, classes: 2, as: hot}\n"
       "  - one_hot: {field: k, classes: 3, as: kind}\n  - calendar: {field: d, as: day, features: [month, day]}\n"
-      "  - vocabulary: {field: y, texts: [no, yes], as: label}\n  - batch: {batch_size: 2}\n"
-      "model:\n  - concat: {from: [hot, kind, day]}\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n" +
+      "  - vocabulary: {field: y, texts: [no, yes], as: label}\n  - pad: {length: 2}\n  - batch: {batch_size: 2}\n"
+      "model:\n  - concat: {from: [hot, kind, day, r]}\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n" +
       kEnd);
   const OnnxModel model = onnx_model({.model = file});
   const std::string onnx = file + ".onnx";
@@ -343,23 +350,25 @@ TEST_F(OnnxCheckTest, ARefusedRowHasNoAnswer) {
   OnnxRuntime runtime(onnx);
   runtime.load();
   const std::vector<std::string> rows = runtime.run(
-      R"([[["red"],["green"],["red"],["red"],["red"],["blue"],[""]],)"
-      R"([["2024-01-02"],["2024-01-02"],["2023-02-29"],["no date"],["2024-01-02"],["2024-02-29"],["2024-01-02"]],)"
-      R"([[1],[1],[1],[1],[3],[1.5],[1]]])",
-      7);
+      R"([[["red"],["green"],["red"],["red"],["red"],["blue"],[""],["red"],["red"],["red"],["red"]],)"
+      R"([["2024-01-02"],["2024-01-02"],["2023-02-29"],["no date"],["2024-01-02"],["2024-02-29"],["2024-01-02"],)"
+      R"(["2024-01-02"],["2024-01-02"],["2024-01-02"],["2024-01-02"]],)"
+      R"([[1],[1],[1],[1],[3],[1.5],[1],["nan"],[1],[1],[1]],)"
+      R"([["1 .5e-3"],[""],[""],[""],[""],[""],[""],[""],["1 x"],["1e400"],["0x10"]]])",
+      11);
   EXPECT_EQ(rows[0].find("nan"), std::string::npos) << rows[0];
   EXPECT_NE(rows[0].find(" x"), std::string::npos) << rows[0];
   for (size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i], "-1.0 x nan") << i;
+  EXPECT_EQ(python("import numpy as np, onnxruntime\n"
+                   "session = onnxruntime.InferenceSession('m0.safetensors.onnx')\n"
+                   "texts = np.empty((0, 1), object)\n"
+                   "feed = {'t': texts, 'd': texts, 'r': texts, 'k': np.empty((0, 1))}\n"
+                   "print(*[output.shape for output in session.run(None, feed)])\n"),
+            "(0,) (0,) (0, 1)\n");
 }
 
 // A field of arrays is an input as it is: bytes, in the shape of an image.
 TEST_F(OnnxCheckTest, AnArrayIsAnInputAsItIs) {
-  const auto python = [this](const std::string& program) {
-    const testing::CommandResult result =
-        testing::run_command({"/usr/bin/env", "python3", "-c", program}, {.folder = folder_.path()});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return result.out;
-  };
   python(
       "import numpy as np\nr = np.random.default_rng(3)\n"
       "np.save('x.npy', r.integers(0, 256, (12, 2, 6, 5), dtype=np.uint8))\n"

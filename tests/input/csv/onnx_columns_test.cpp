@@ -45,7 +45,7 @@ TEST_F(OnnxColumnsTest, ColumnsByNameAreInputsOfTheirOwn) {
                                                  {"b", OnnxType::f32, {1}},
                                                  {"city", OnnxType::text, {1}},
                                                  {"count", OnnxType::f64, {1}},
-                                                 {"code", OnnxType::f32, {1}}};
+                                                 {"code", OnnxType::f64, {1}}};
   EXPECT_EQ(graph_.inputs(), expected);
   ASSERT_EQ(rows_->text_inputs().size(), 5u);
   EXPECT_TRUE(rows_->text_inputs()[2].text);

@@ -11,8 +11,8 @@ namespace {
 
 std::vector<OnnxGraph::Port> outputs_of(const AnswersArgs& args, const std::string& input = "x") {
   OnnxGraph graph;
-  const std::string x = graph.input(input, OnnxType::f32, {args.outputs});
-  add_answers(graph, Answers(args), x, "");
+  const OnnxValue x = graph.input(input, OnnxType::f32, {args.outputs});
+  add_answers(graph, Answers(args), x, kNoOnnxValue);
   return graph.outputs();
 }
 

@@ -41,8 +41,9 @@ class OnnxModelTest : public ::testing::Test {
 
 TEST_F(OnnxModelTest, ConstantsHaveTheNamesAndTheValuesOfTheParameters) {
   const OnnxModel model = onnx_model({.model = train("- dense: {units: 1}\n")});
-  const auto found =
-      std::ranges::find(model.graph.constants(), std::string("dense/weight"), &OnnxGraph::Constant::name);
+  const auto found = std::ranges::find_if(model.graph.constants(), [&](const OnnxGraph::Constant& constant) {
+    return model.graph.name(constant.value) == "dense/weight";
+  });
   ASSERT_NE(found, model.graph.constants().end());
   EXPECT_EQ(found->shape, (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(found->bytes.size(), 2 * sizeof(float));
