@@ -11,14 +11,14 @@
 
 namespace millrace::cli {
 
-// Puts it first in PATH. False if there is none.
+// Puts it first in PATH, from which another test may have taken it. False if there is none.
 inline bool use_onnx_python() {
-  static const bool kThere = [] {
-    const std::string own = test::path_from("MILLRACE_SOURCE_DIR", MILLRACE_SOURCE_DIR) + "/build/onnx-python/bin";
-    const char* const path = std::getenv("PATH");
-    if (std::filesystem::exists(own)) ::setenv("PATH", cat(own, ':', path != nullptr ? path : "").c_str(), 1);
-    return testing::run_command({"/usr/bin/env", "python3", "-c", "import onnx, onnxruntime"}).exit_code == 0;
-  }();
+  const std::string own = test::path_from("MILLRACE_SOURCE_DIR", MILLRACE_SOURCE_DIR) + "/build/onnx-python/bin";
+  const char* const set = std::getenv("PATH");
+  const std::string path = set != nullptr ? set : "";
+  if (std::filesystem::exists(own) && !path.starts_with(own)) ::setenv("PATH", cat(own, ':', path).c_str(), 1);
+  static const bool kThere =
+      testing::run_command({"/usr/bin/env", "python3", "-c", "import onnx, onnxruntime"}).exit_code == 0;
   return kThere;
 }
 
