@@ -69,5 +69,14 @@ TEST_F(OnnxColumnsTest, AColumnCannotBeATextAndANumber) {
                ConfigError);
 }
 
+TEST_F(OnnxColumnsTest, AFieldThatIsSplitAtTabsIsRefused) {
+  try {
+    add(Spec::map({{"r", field_of(Spec::of("a")).set("split", "\t")}}), {0});
+    FAIL() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.message(), "the field \"r\" is split at tabs, which cannot be written as ONNX");
+  }
+}
+
 }  // namespace
 }  // namespace millrace
