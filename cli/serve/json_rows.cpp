@@ -20,6 +20,8 @@ using Json = nlohmann::json;
 constexpr int kDeepestList = 8;
 // The longest name that is compared with others for a hint.
 constexpr size_t kLongestName = 200;
+// The longest reason for malformed JSON, which may repeat a number of the body.
+constexpr size_t kLongestReason = 200;
 // How many names a hint lists.
 constexpr size_t kMostNames = 10;
 
@@ -120,7 +122,8 @@ class RowEvents final : public nlohmann::json_sax<Json> {
                         count_of(static_cast<int64_t>(value_), "value"), ", expected ", columns));
   }
   [[noreturn]] bool parse_error(size_t offset, const std::string&, const Json::exception& error) override {
-    throw DataError(cat("malformed JSON at ", line_and_column(body_, offset), ": ", reason_of(error)));
+    throw DataError(
+        cat("malformed JSON at ", line_and_column(body_, offset), ": ", shortened(reason_of(error), kLongestReason)));
   }
 
   enum class In : uint8_t { nothing, list, row };
@@ -131,7 +134,7 @@ class RowEvents final : public nlohmann::json_sax<Json> {
   // While a row is read, and after it.
   size_t row() const { return out_.begins.size(); }
   size_t row_number() const { return out_.begins.size() - 1; }
-  std::string key_name() const { return quote(keys_.keys[key_].name); }
+  std::string key_name() const { return key_ == RowKeys::kUnread ? "a column" : quote(keys_.keys[key_].name); }
 
   // Most rows have their keys in the order of the row before.
   size_t expected_key(const std::string& name) {
@@ -188,9 +191,9 @@ class RowEvents final : public nlohmann::json_sax<Json> {
                       R"(write [{"column": value, ..}, ..])");
     }
     if (in_ == In::list) throw DataError(cat("row ", row(), " is ", value, ", expected an object"));
-    const std::string column = key_ == RowKeys::kUnread ? "a column" : key_name();
-    throw DataError(cat("row ", row(), ": the value of ", column, " is ", value, ", expected a number, a text or null"),
-                    {}, "give the text that stands in a CSV file");
+    throw DataError(
+        cat("row ", row(), ": the value of ", key_name(), " is ", value, ", expected a number, a text or null"), {},
+        "give the text that stands in a CSV file");
   }
 
   DataError missing(size_t column) const {

@@ -53,6 +53,15 @@ TEST(JsonRows, NamesTheRowAndTheColumn) {
       R"(row 0: the value of "age" is an object, expected a number, a text or null; give the text that stands in a CSV file)");
 }
 
+TEST(JsonRows, HasNoNameForAColumnThatIsPassedOver) {
+  EXPECT_EQ(says("[{\"label\": " + std::string(9, '[')),
+            "row 0: the value of a column has lists in lists, more than 8");
+  EXPECT_EQ(
+      says(R"([{"label": {}}])"),
+      "row 0: the value of a column is an object, expected a number, a text or null; give the text that stands in "
+      "a CSV file");
+}
+
 TEST(JsonRows, WantsAListOfObjects) {
   EXPECT_EQ(says("{}"), R"(the body is an object, expected a list of objects; write [{"column": value, ..}, ..])");
   EXPECT_EQ(says("3"), R"(the body is 3, expected a list of objects; write [{"column": value, ..}, ..])");
@@ -65,6 +74,8 @@ TEST(JsonRows, TellsWhereJsonIsMalformed) {
             "malformed JSON at line 2, column 10: unexpected number literal; expected ':'");
   EXPECT_EQ(says(""), "malformed JSON at line 1, column 1: unexpected end of input; expected '[', '{', or a literal");
   EXPECT_EQ(says("[{\"age\": 1e999}]"), "malformed JSON at line 1, column 14: number overflow parsing '1e999'");
+  EXPECT_LT(says(cat("[{\"age\": ", std::string(100000, '1'))).size(), 300u);
+  EXPECT_LT(says(cat("[\"; expected ", std::string(100000, 'a'))).size(), 300u);
   EXPECT_NE(says(std::string(100000, '[')), "");
   EXPECT_NE(says("[{\"x\": " + std::string(100000, '[')), "");
 }
