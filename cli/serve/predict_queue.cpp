@@ -11,11 +11,19 @@
 
 namespace millrace::cli {
 
-// The memory of one thread.
+namespace {
+
+// Rows of texts have memory of their own, which grows. Threads give it back after texts with more bytes than this.
+constexpr size_t kKeptBytes = 256 << 10;
+
+}  // namespace
+
+// The memory of one thread. It belongs to the model, which it does not keep.
 struct PredictQueue::Worker {
-  std::shared_ptr<const ServedModel> model;
-  TextNetwork::Memory memory;    // belongs to the model
-  std::vector<RowBlock> blocks;  // the rows of each part
+  std::weak_ptr<const ServedModel> model;
+  TextNetwork::Memory memory;
+  RowBlock decoded;  // of one part
+  RowBlock rows;     // of all parts
   std::vector<float> outputs;
 };
 
@@ -74,89 +82,88 @@ std::vector<PredictQueue::Part> PredictQueue::take() {
 
 // Gives each part its answers, or an error.
 void PredictQueue::run(Worker& worker, std::vector<Part>& parts) const {
+  const std::shared_ptr<const ServedModel> model = parts.front().job->model;
+  if (worker.model.lock() != model) {
+    worker = {};
+    worker.model = model;
+  }
   try {
-    decode(worker, parts);
-    size_t rows = 0;
-    for (const Part& part : parts) rows += part.job ? part.count : 0;
-    const TextNetwork& network = worker.model->network;
-    const auto row_outputs = static_cast<size_t>(network.outputs());
-    worker.outputs.resize(rows * row_outputs);
-    args_.metrics->add_batch(rows, parts.size());
-    size_t next_part = 0;
-    int64_t next_row = 0;
-    // It is asked for all rows once, in order.
-    const auto fill = [&](RowBlock& block, int64_t, int64_t count) {
-      for (int64_t row = 0; row < count; ++row, ++next_row) {
-        while (!parts[next_part].job || next_row == static_cast<int64_t>(parts[next_part].count))
-          ++next_part, next_row = 0;
-        block.copy_row(worker.blocks[next_part], next_row, row);
-      }
-    };
+    const size_t bytes = decode(worker, parts);
+    const auto row_outputs = static_cast<size_t>(model->network.outputs());
+    worker.outputs.resize(static_cast<size_t>(worker.rows.size()) * row_outputs);
+    args_.metrics->add_batch(static_cast<size_t>(worker.rows.size()), parts.size());
+    bool refused = false;
     try {
-      network.predict(static_cast<int64_t>(rows), fill, worker.outputs);
-    } catch (const DataError&) {
-      // The model refuses a row of one of them.
-      for (size_t i = 0; i < parts.size(); ++i) predict_each(worker, parts[i], worker.blocks[i]);
-      return;
+      if (worker.rows.size() > 0) model->network.predict(worker.rows, worker.outputs);
+    } catch (const DataError&) {  // for a row of one of them
+      refused = true;
     }
-    const float* outputs = worker.outputs.data();
+    size_t first = 0;
     for (Part& part : parts) {
       if (!part.job) continue;
-      const float* const own = std::exchange(outputs, outputs + part.count * row_outputs);
-      write(part, own);
+      const size_t own = std::exchange(first, first + part.count);
+      if (!refused || predict_each(worker, part, own)) write(part, worker.outputs.data() + own * row_outputs);
     }
+    if (bytes > kKeptBytes) worker = {};
   } catch (...) {
     for (Part& part : parts) fail(part);
+    worker = {};
   }
 }
 
-void PredictQueue::decode(Worker& worker, std::vector<Part>& parts) const {
-  const std::shared_ptr<const ServedModel>& model = parts.front().job->model;
-  if (worker.model != model) {
-    worker.memory = {};
-    worker.blocks.clear();
-    worker.model = model;
-  }
-  if (worker.blocks.size() < parts.size()) worker.blocks.resize(parts.size());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const RequestedRows& all = parts[i].job->rows;
-    const size_t first = parts[i].job->next, end = first + parts[i].count;
+// Makes the rows of all parts, without those that are refused. Returns the bytes of their texts.
+size_t PredictQueue::decode(Worker& worker, std::vector<Part>& parts) const {
+  size_t bytes = 0;
+  int64_t most = 0;
+  for (const Part& part : parts) most += static_cast<int64_t>(part.count);
+  worker.rows.clear();
+  for (Part& part : parts) {
+    const RequestedRows& all = part.job->rows;
+    const size_t first = part.job->next, end = first + part.count;
     if (first == end) continue;
     const size_t text_end = end < all.begins.size() ? all.begins[end] : all.text.size();
     const RowTexts texts{.text = std::string_view(all.text).substr(all.begins[first], text_end - all.begins[first]),
-                         .begins = std::span(all.begins).subspan(first, parts[i].count)};
+                         .begins = std::span(all.begins).subspan(first, part.count)};
+    bytes += texts.text.size();
     try {
-      model->network.decode(texts, first, worker.blocks[i], worker.memory);
+      part.job->model->network.decode(texts, first, worker.decoded, worker.memory);
     } catch (const DataError&) {
-      fail(parts[i]);
+      fail(part);
+      continue;
     }
+    const int64_t before = worker.rows.size();
+    if (before == 0) worker.rows.configure(worker.decoded.shared_spec(), most);
+    worker.rows.resize(before + worker.decoded.size());
+    for (int64_t row = 0; row < worker.decoded.size(); ++row) worker.rows.copy_row(worker.decoded, row, before + row);
   }
+  return bytes;
 }
 
-// Predicts the rows one by one, up to one that the model refuses.
-void PredictQueue::predict_each(Worker& worker, Part& part, const RowBlock& rows) const {
-  if (!part.job) return;
-  const TextNetwork& network = worker.model->network;
+// Predicts the part's rows, which begin at `first` of all, one by one. False: the model refused one of them.
+bool PredictQueue::predict_each(Worker& worker, Part& part, size_t first) const {
+  const TextNetwork& network = part.job->model->network;
   const auto row_outputs = static_cast<size_t>(network.outputs());
-  worker.outputs.resize(part.count * row_outputs);
+  worker.decoded.configure(worker.rows.shared_spec(), 1);
+  worker.decoded.resize(1);
   for (size_t row = 0; row < part.count; ++row) {
-    const auto fill = [&](RowBlock& block, int64_t, int64_t) { block.copy_row(rows, static_cast<int64_t>(row), 0); };
+    worker.decoded.copy_row(worker.rows, static_cast<int64_t>(first + row), 0);
     try {
-      network.predict(1, fill, std::span(worker.outputs).subspan(row * row_outputs, row_outputs));
+      network.predict(worker.decoded, std::span(worker.outputs).subspan((first + row) * row_outputs, row_outputs));
     } catch (const DataError& error) {
       constexpr std::string_view kOnly = "row 0: ";
       std::string_view message = error.message();
       if (message.starts_with(kOnly)) message.remove_prefix(kOnly.size());
-      return finish(part, refusal(400, cat("row ", part.job->next + row, ": ", message), error.hint()));
+      finish(part, refusal(400, cat("row ", part.job->next + row, ": ", message), error.hint()));
+      return false;
     }
   }
-  write(part, worker.outputs.data());
+  return true;
 }
 
 // Adds the answers for the outputs of the part.
 void PredictQueue::write(Part& part, const float* outputs) const {
   Job& job = *part.job;
-  const size_t before = job.answer.size();
+  const size_t before = job.answer.capacity();
   const auto row_outputs = static_cast<size_t>(job.model->network.outputs());
   for (size_t row = 0; row < part.count; ++row) {
     if (job.answer.size() > kMostAnswer) {
@@ -168,7 +175,7 @@ void PredictQueue::write(Part& part, const float* outputs) const {
     job.answer.back() = ',';  // in place of the line's end
     job.answer += '\n';
   }
-  if (!job.exchange->bytes.add(job.answer.size() - before)) {
+  if (!job.exchange->bytes.add(job.answer.capacity() - before)) {
     return finish(part, busy());
   }
   job.next += part.count;

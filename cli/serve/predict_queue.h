@@ -59,8 +59,8 @@ class PredictQueue {
   void work();
   std::vector<Part> take();
   void run(Worker& worker, std::vector<Part>& parts) const;
-  void decode(Worker& worker, std::vector<Part>& parts) const;
-  void predict_each(Worker& worker, Part& part, const RowBlock& rows) const;
+  size_t decode(Worker& worker, std::vector<Part>& parts) const;
+  bool predict_each(Worker& worker, Part& part, size_t first) const;
   void write(Part& part, const float* outputs) const;
   void finish(Part& part, HttpAnswer answer) const;
   void fail(Part& part) const;

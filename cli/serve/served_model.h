@@ -26,7 +26,7 @@ class ServedModel {
 
   // How many rows are decoded, and go through the model, at once.
   size_t rows_at_once() const {
-    const size_t row = std::max<size_t>(network.row_bytes(), 1);
+    const size_t row = network.row_bytes() + static_cast<size_t>(network.outputs()) * sizeof(float);
     return std::clamp<size_t>(kBytesAtOnce / row, 1, kRowsAtOnce);
   }
 

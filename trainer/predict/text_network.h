@@ -5,7 +5,7 @@
 //   TextNetwork::Memory memory;
 //   RowBlock rows;
 //   network.decode({.text = "31,Rome\n", .begins = begins}, 0, rows, memory);     // columns as in network.dialect()
-//   network.predict(rows.size(), fill, outputs);                                // fill copies from `rows`
+//   network.predict(rows, outputs);
 //
 // Constant; any number of threads may use one, each with a Memory of its own.
 #pragma once
@@ -43,9 +43,7 @@ class TextNetwork {
   // row which cannot be read, or which an op of the input list refuses or leaves out.
   void decode(const RowTexts& texts, uint64_t first, RowBlock& rows, Memory& memory) const;
   // As Network::predict(), for rows as decode() makes them.
-  void predict(int64_t rows, Network::Fill fill, std::span<float> outputs) const {
-    network_->predict(rows, fill, outputs);
-  }
+  void predict(const RowBlock& rows, std::span<float> outputs) const { network_->predict(rows, outputs); }
   int64_t outputs() const { return network_->output().shape.elements(); }
 
  private:

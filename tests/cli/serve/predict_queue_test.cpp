@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include "tests/cli/serve/served.h"
 
@@ -104,6 +107,19 @@ TEST_F(PredictQueueTest, SharesTheThreadsAmongLargeRequestsAndModels) {
   EXPECT_THAT(of_first, HasSubstr(small.substr(0, small.size() - 2)));
   EXPECT_NE(of_first, of_second);
   EXPECT_THAT(of_second, HasSubstr("\"row\":2999,"));
+}
+
+TEST_F(PredictQueueTest, KeepsNoModelThatNobodyAsks) {
+  auto model = load_served(folder_.path("m.safetensors"));
+  PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+  EXPECT_EQ(ask(queue, model, R"([{"a":1,"b":2}])").status, 200u);
+  const std::weak_ptr<const ServedModel> kept = model;
+  model.reset();
+  const auto begun = std::chrono::steady_clock::now();
+  while (!kept.expired() && std::chrono::steady_clock::now() - begun < std::chrono::seconds(10)) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST_F(PredictQueueTest, RefusesAnswersWithoutRoom) {

@@ -47,13 +47,7 @@ class TextNetworkTest : public ::testing::Test {
     RowBlock rows;
     network.decode({.text = text, .begins = begins}, 0, rows, memory);
     std::vector<float> out(cells.size());
-    int64_t next = 0;
-    network.predict(
-        rows.size(),
-        [&](RowBlock& block, int64_t, int64_t count) {
-          for (int64_t row = 0; row < count; ++row) block.copy_row(rows, next++, row);
-        },
-        out);
+    network.predict(rows, out);
     return out;
   }
 
