@@ -12,7 +12,7 @@ namespace millrace::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLook{250}, kLookForQuiet{10};
+constexpr std::chrono::milliseconds kLook{250}, kLookForQuiet{10}, kQuiet{100};
 
 constexpr std::string_view kTooSlow = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
@@ -58,15 +58,19 @@ int64_t Connections::count() const {
 
 void Connections::wait_until_quiet() {
   using State = ClientConnection::State;
-  const auto is_quiet = [&] {
+  Clock::time_point since = Clock::now();
+  const auto stays_quiet = [&] {
     const MutexLock lock(mutex_);
-    return std::ranges::all_of(
+    const bool quiet = std::ranges::all_of(
         all_, [](const auto& one) { return one.first->state_ == State::waiting && !one.first->has_begun(); });
+    const Clock::time_point now = Clock::now();
+    if (!quiet) since = now;
+    return now - since >= kQuiet;
   };
   // The system tells nobody when bytes have come, or when they were sent.
   std::mutex mutex;
   std::unique_lock lock(mutex);
-  while (!ends_.wait_for(lock, kLookForQuiet, is_quiet)) {
+  while (!ends_.wait_for(lock, kLookForQuiet, stays_quiet)) {
   }
 }
 

@@ -50,7 +50,8 @@ class Connections {
   ClientConnection* add(int descriptor);
   void remove(ClientConnection* connection);
   int64_t count() const;
-  // Waits until no connection has a request under way.
+  // Waits until no connection has had a request under way for a moment, in which those that were accepted just before
+  // become known, and busy clients learn from their next answer that there are no more.
   void wait_until_quiet();
 
  private:
