@@ -56,7 +56,9 @@ struct HttpServer::Impl {
   };
 
   explicit Impl(HttpServerArgs args)
-      : mhd_(mhd()), args_(std::move(args)), connections_({.arrive = kSlow, .read = kSlowReader}) {
+      : mhd_(mhd()), args_(std::move(args)), connections_({.arrive = kSlow, .read = kSlowReader}) {}
+
+  void start() {
     const MhdCalls::OptionItem options[] = {
         {MhdCalls::kListenSocket, args_.listening.get(), nullptr},
         {MhdCalls::kConnectionMemory, kConnectionBytes, nullptr},
@@ -202,7 +204,7 @@ struct HttpServer::Impl {
   }
 
   void stop() {
-    if (stops_.exchange(true)) return;
+    if (daemon_ == nullptr || stops_.exchange(true)) return;
     // Connections that the system has accepted are taken, too.
     const int listening = mhd_.quiesce(daemon_);
     sockaddr_storage address{};
@@ -227,6 +229,7 @@ struct HttpServer::Impl {
 
 HttpServer::HttpServer(HttpServerArgs args) : impl_(std::make_unique<Impl>(std::move(args))) {}
 HttpServer::~HttpServer() { stop(); }
+void HttpServer::start() { impl_->start(); }
 void HttpServer::stop() { impl_->stop(); }
 int64_t HttpServer::connections() const { return impl_->connections_.count(); }
 

@@ -65,12 +65,15 @@ class HttpServer {
   static constexpr std::chrono::seconds kSlowReader{60};  // for an answer to be read
   static constexpr std::chrono::seconds kIdle{75};  // a connection without a request; longer than proxies keep one
 
-  // Begins to take requests. Throws ConfigError without libmicrohttpd, IoError if it cannot start.
+  // Throws ConfigError without libmicrohttpd.
   explicit HttpServer(HttpServerArgs args);
   // Stops.
   ~HttpServer();
 
-  // Takes no more connections, answers all requests that have begun to arrive, and closes. Idempotent.
+  // Begins to take requests. Throws IoError if it cannot.
+  void start();
+  // Takes no more connections, answers all requests that have begun to arrive, and closes. Idempotent; does nothing
+  // before start().
   void stop();
   int64_t connections() const;
 

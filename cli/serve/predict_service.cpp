@@ -83,16 +83,19 @@ struct PredictService::Impl {
                                             route == nullptr ? "other" : route->path, answer.status,
                                             static_cast<double>(nanoseconds_since(exchange.begun)) / 1e9);
                                       }});
+    server->start();
     args.log(cat("listening at http://", address, ", ", count_of(args.threads, "thread")));
   }
 
   void load() {
-    std::shared_ptr<const ServedModel> loaded = args.load();
-    args.log(cat("the model reads ", columns_text(*loaded)));
+    const std::shared_ptr<const ServedModel> loaded = args.load();
+    {
+      const MutexLock lock(mutex);
+      model = loaded;
+      loaded_at = now_since_1970();
+    }
     metrics.add_load(true);
-    const MutexLock lock(mutex);
-    model = std::move(loaded);
-    loaded_at = now_since_1970();
+    args.log(cat("the model reads ", columns_text(*loaded)));
   }
 
   std::shared_ptr<const ServedModel> current() {
@@ -141,9 +144,9 @@ PredictService::~PredictService() = default;
 void PredictService::reload() {
   try {
     impl_->load();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     impl_->metrics.add_load(false);
-    impl_->args.log(cat("error: the model that was loaded goes on: ", error.what()));
+    impl_->args.log(cat("error: the model that was loaded goes on: ", what_of(error)));
   }
 }
 

@@ -38,6 +38,7 @@ class HttpServerTest : public ::testing::Test {
                                        [this](const HttpExchange&, const HttpAnswer& answer) {
                                          if (answer.status == 200) ++answered_;
                                        }});
+    server_->start();
   }
   void TearDown() override {
     server_.reset();

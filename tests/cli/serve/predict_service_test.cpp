@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "millrace/core/errors.h"
 #include "tests/cli/serve/client.h"
@@ -60,6 +62,21 @@ TEST_F(PredictServiceTest, HasThreePlaces) {
   EXPECT_THAT(ask_for("GET /predict"), HasSubstr("\r\nAllow: POST\r\n"));
   EXPECT_THAT(ask_for("POST /predict", "["), StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(ask_for("POST /predict", R"([{"a":1}])"), HasSubstr("row 0: the column \\\"b\\\" is missing"));
+}
+
+TEST_F(PredictServiceTest, AnswersWhoHasAskedBeforeItBegan) {
+  ListeningSocket socket = listen_at("127.0.0.1", 0);
+  std::vector<Descriptor> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(connect_to(socket.address));
+    constexpr std::string_view kAsk = "GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    ASSERT_EQ(::send(clients.back().get(), kAsk.data(), kAsk.size(), 0), std::ssize(kAsk));
+  }
+  const PredictService other({.socket = std::move(socket),
+                              .threads = 2,
+                              .load = [this] { return load_served(folder_.path("m.safetensors")); },
+                              .log = [](const std::string&) {}});
+  for (const Descriptor& client : clients) EXPECT_THAT(ask(client, ""), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(PredictServiceTest, LoadsAnotherModel) {
