@@ -27,6 +27,7 @@ struct MhdCalls {
     kThreadPool = 14,
     kOptions = 15,
     kNotifyConnection = 27,
+    kStrict = 29,
   };
   struct OptionItem {
     Option option;
@@ -35,9 +36,9 @@ struct MhdCalls {
   };
   // MHD_ConnectionInfoType
   static constexpr int kDescriptor = 6, kSocketContext = 7;
-  static constexpr int kHeaders = 1;        // MHD_ValueKind
-  static constexpr int kStaysInMemory = 0;  // MHD_ResponseMemoryMode
-  static constexpr int kStarted = 0;        // MHD_ConnectionNotificationCode
+  static constexpr int kHeaders = 1, kArguments = 8;  // MHD_ValueKind
+  static constexpr int kStaysInMemory = 0;            // MHD_ResponseMemoryMode
+  static constexpr int kStarted = 0;                  // MHD_ConnectionNotificationCode
   static constexpr int kNo = 0, kYes = 1;
 
   using Handler = int (*)(void* context, void* connection, const char* url, const char* method, const char* version,

@@ -21,10 +21,19 @@ constexpr intptr_t kConnectionBytes = 32 << 10;
 
 using State = ClientConnection::State;
 
-// Adds what the names and values of a head take, as they stand in it.
-int add_head_bytes(void* total, int, const char* name, const char* value) {
+struct Head {
+  size_t bytes = 0;    // of its names and values, as they stand in it
+  int lengths = 0;     // how often it says how long the body is
+  bool blank = false;  // whether a blank stands before a colon
+};
+
+int add_to_head(void* head, int kind, const char* name, const char* value) {
+  auto& out = *static_cast<Head*>(head);
   const size_t value_bytes = value == nullptr ? 0 : std::string_view(value).size();
-  *static_cast<size_t*>(total) += std::string_view(name).size() + value_bytes + std::string_view(": \r\n").size();
+  out.bytes += std::string_view(name).size() + value_bytes + std::string_view(": \r\n").size();
+  if (kind != MhdCalls::kHeaders) return MhdCalls::kYes;
+  out.blank |= std::string_view(name).find_first_of(" \t") != std::string_view::npos;
+  if (same_text(name, "Content-Length") || same_text(name, "Transfer-Encoding")) ++out.lengths;
   return MhdCalls::kYes;
 }
 
@@ -66,6 +75,8 @@ struct HttpServer::Impl {
         {MhdCalls::kConnectionTimeout, kIdle.count(), nullptr},
         {MhdCalls::kNotifyCompleted, reinterpret_cast<intptr_t>(&Impl::completed), this},
         {MhdCalls::kNotifyConnection, reinterpret_cast<intptr_t>(&Impl::notified), this},
+        // Refuses some heads that a proxy may read in another way (refuse() does the others).
+        {MhdCalls::kStrict, 1, nullptr},
         // A pool of one thread would not be a pool.
         {args_.threads > 1 ? MhdCalls::kThreadPool : MhdCalls::kEnd, args_.threads, nullptr},
         {MhdCalls::kEnd, 0, nullptr}};
@@ -122,27 +133,32 @@ struct HttpServer::Impl {
     exchange.path = url;
     exchange.bytes = BudgetShare(args_.budget);
     exchange.answer_ = refuse(exchange);
-    // A client that waits for leave to send the body gets its answer in place of it, and so does one whose body may
-    // have no end. Other bodies are read first (take()).
-    const bool at_once = header(connection, "Expect") != nullptr || header(connection, "Transfer-Encoding") != nullptr;
-    return exchange.answer_ && at_once ? send(exchange) : MhdCalls::kYes;
+    if (!exchange.answer_) return MhdCalls::kYes;
+    // A client that waits for leave to send the body gets its answer in place of it, and so does one whose body has no
+    // certain end; the library closes the connection then. Other bodies are read first (take()).
+    const bool at_once = exchange.answer_->status == 400 || header(connection, "Expect") != nullptr ||
+                         header(connection, "Transfer-Encoding") != nullptr;
+    return at_once ? send(exchange) : MhdCalls::kYes;
   }
 
   std::optional<HttpAnswer> refuse(const Exchange& exchange) const {
     void* const connection = exchange.connection_;
-    size_t head = exchange.method.size() + exchange.path.size();
-    mhd_.headers(connection, MhdCalls::kHeaders, add_head_bytes, &head);
-    if (head > kMostHead) {
-      return refusal(431, cat("the head of the request has ", head, " bytes, at most ", kMostHead, " are allowed"));
+    Head head{.bytes = exchange.method.size() + exchange.path.size()};
+    mhd_.headers(connection, MhdCalls::kHeaders | MhdCalls::kArguments, add_to_head, &head);
+    if (head.bytes > kMostHead) {
+      return refusal(431,
+                     cat("the head of the request has ", head.bytes, " bytes, at most ", kMostHead, " are allowed"));
+    }
+    // Otherwise a proxy may see another end of the body than this server.
+    if (head.blank) return refusal(400, "the head of the request has a blank before a colon");
+    if (head.lengths > 1) {
+      return refusal(400, "the request has more than one Content-Length or Transfer-Encoding");
     }
     const char *const length = header(connection, "Content-Length"), *const coding =
                                                                          header(connection, "Transfer-Encoding");
     if (coding != nullptr && !same_text(coding, "chunked")) {
       return refusal(501, cat("the transfer coding ", quote(coding), " is not known"),
                      "send the body as it is, or chunked");
-    }
-    if (coding != nullptr && length != nullptr) {
-      return refusal(400, "the request has both Content-Length and Transfer-Encoding");
     }
     if (auto answer = args_.refuse(exchange)) return answer;
     if (const char* const content = header(connection, "Content-Encoding");

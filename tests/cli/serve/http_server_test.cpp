@@ -78,8 +78,25 @@ TEST_F(HttpServerTest, RefusesByTheHead) {
   EXPECT_THAT(answer, HasSubstr("\r\n\r\n{\"v\":1,\"error\":\"none\",\"hint\":\"other\"}\n"));
 }
 
+// A proxy in front of the server may read it in another way.
+TEST_F(HttpServerTest, RefusesAHeadThatIsNotClear) {
+  const auto status = [&](const std::string& fields) {
+    return ask(connect_to(address_),
+               cat("POST / HTTP/1.1\r\nConnection: close\r\n", fields, "\r\n3\r\nabc\r\n0\r\n\r\n"))
+        .substr(0, 12);
+  };
+  EXPECT_EQ(status("Host: a\r\nContent-Length: 3\r\n"), "HTTP/1.1 200");
+  EXPECT_EQ(status("Host: a\r\nTransfer-Encoding: chunked\r\n"), "HTTP/1.1 200");
+  EXPECT_EQ(status("Host: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n"), "HTTP/1.1 400");
+  EXPECT_EQ(status("Host: a\r\nTransfer-Encoding: chunked\r\ntransfer-encoding: identity\r\n"), "HTTP/1.1 400");
+  EXPECT_EQ(status("Host: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n"), "HTTP/1.1 400");
+  EXPECT_EQ(status("Host: a\r\nTransfer-Encoding : chunked\r\n"), "HTTP/1.1 400");
+  EXPECT_EQ(status("Content-Length: 3\r\n"), "HTTP/1.1 400");
+}
+
 TEST_F(HttpServerTest, HasLimits) {
   EXPECT_THAT(ask_for(cat("GET /", std::string(HttpServer::kMostHead, 'a'))), StartsWith("HTTP/1.1 431 "));
+  EXPECT_THAT(ask_for(cat("GET /?a=", std::string(HttpServer::kMostHead, 'a'))), StartsWith("HTTP/1.1 431 "));
   EXPECT_THAT(ask_for("POST /", std::string(HttpServer::kMostBody, 'a')), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(ask_for("POST /", std::string(HttpServer::kMostBody + 1, 'a')), StartsWith("HTTP/1.1 413 "));
   ASSERT_TRUE(budget_.take(HttpServer::kMostBody));
