@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -113,6 +115,10 @@ class Reloader {
 };
 
 int run_serve(const ServeArguments& arguments, Session& session) {
+#ifdef M_MMAP_THRESHOLD
+  // glibc raises this otherwise, and keeps the memory of large bodies when they are answered.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
   const Catalog catalog = read_catalog(arguments);
   const NetworkOptions options{.overrides = arguments.overrides, .best = arguments.best};
   std::mutex mutex;

@@ -48,8 +48,11 @@ class BudgetShare {
     bytes_ += bytes;
     return true;
   }
-  // Gives back all that is held.
-  void drop() { budget_->give(std::exchange(bytes_, 0)); }
+  // REQUIRES: as many bytes are held.
+  void give(size_t bytes) {
+    budget_->give(bytes);
+    bytes_ -= bytes;
+  }
 
  private:
   ByteBudget* budget_ = nullptr;

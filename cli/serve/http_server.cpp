@@ -61,6 +61,7 @@ struct HttpServer::Impl {
     friend struct Impl;
     Impl& server_;
     void* const connection_;
+    size_t length_ = 0;  // of the body, if the head tells
     std::optional<HttpAnswer> answer_;
   };
 
@@ -141,7 +142,7 @@ struct HttpServer::Impl {
     return at_once ? send(exchange) : MhdCalls::kYes;
   }
 
-  std::optional<HttpAnswer> refuse(const Exchange& exchange) const {
+  std::optional<HttpAnswer> refuse(Exchange& exchange) const {
     void* const connection = exchange.connection_;
     Head head{.bytes = exchange.method.size() + exchange.path.size()};
     mhd_.headers(connection, MhdCalls::kHeaders | MhdCalls::kArguments, add_to_head, &head);
@@ -165,12 +166,11 @@ struct HttpServer::Impl {
         content != nullptr && !same_text(content, "identity")) {
       return refusal(415, cat("the content coding ", quote(content), " is not known"), "send the body as it is");
     }
-    uint64_t bytes = 0;
     const std::string_view digits = length == nullptr ? "" : length;
     const auto end = digits.data() + digits.size();
-    if (std::from_chars(digits.data(), end, bytes).ec != std::errc::result_out_of_range && bytes <= kMostBody)
-      return {};
-    return too_large();
+    const std::from_chars_result read = std::from_chars(digits.data(), end, exchange.length_);
+    if (read.ec == std::errc::result_out_of_range || exchange.length_ > kMostBody) return too_large();
+    return {};
   }
 
   static HttpAnswer too_large() {
@@ -186,11 +186,12 @@ struct HttpServer::Impl {
     } else if (!exchange.bytes.add(data.size())) {
       exchange.answer_ = busy();
     } else {
+      // Memory is not taken for what a head only says.
+      if (exchange.body.size() > kMostBody / 8) exchange.body.reserve(exchange.length_);
       exchange.body += data;
       return;
     }
-    std::string().swap(exchange.body);
-    exchange.bytes.drop();
+    exchange.drop_body();
   }
 
   // The body is there, or an answer is.

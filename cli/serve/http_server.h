@@ -37,6 +37,10 @@ class HttpExchange {
   std::string body;
   Clock::time_point begun = Clock::now();
   BudgetShare bytes;  // of the server's budget: the body, and whatever is made of it
+  void drop_body() {
+    bytes.give(body.size());
+    std::string().swap(body);
+  }
   // Set by HttpServerArgs::prepare: makes sure that answer() is called later, by any thread.
   std::function<void()> start;
 

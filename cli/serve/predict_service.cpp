@@ -123,7 +123,8 @@ struct PredictService::Impl {
     } catch (const DataError& error) {
       return refusal(400, error.message(), error.hint());
     }
-    if (!exchange.bytes.add(job->rows.text.size() + job->rows.begins.size() * sizeof(uint64_t))) return busy();
+    exchange.drop_body();
+    if (!exchange.bytes.add(job->rows.text.capacity() + job->rows.begins.capacity() * sizeof(uint64_t))) return busy();
     exchange.start = [this, job] { queue.add(job); };
     return {};
   }

@@ -14,10 +14,10 @@ TEST(ByteBudget, GivesNoMoreThanItHas) {
     EXPECT_FALSE(second.add(5));
     EXPECT_TRUE(second.add(4));
     EXPECT_EQ(budget.held(), 10u);
-    first.drop();
-    EXPECT_EQ(budget.held(), 4u);
+    first.give(5);
+    EXPECT_EQ(budget.held(), 5u);
     first = std::move(second);
-    EXPECT_TRUE(first.add(1));
+    EXPECT_TRUE(first.add(5));
   }
   EXPECT_EQ(budget.held(), 0u);
 }
