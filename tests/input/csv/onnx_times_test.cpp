@@ -33,8 +33,7 @@ std::string refusal(const std::string& letters) {
 
 TEST(OnnxTimesTest, APatternKnowsTheFormat) {
   EXPECT_EQ(pattern(TimeFormat(TimeFormat::Kind::date)), R"( *\d{4}-\d{2}-\d{2} *)");
-  EXPECT_EQ(pattern(TimeFormat(TimeFormat::Kind::date, " %d.%b_%y  (%%) ")),
-            R"( *\d{1,2}\.[A-Za-z]+_\d{2} +\(\%\) *)");
+  EXPECT_EQ(pattern(TimeFormat(TimeFormat::Kind::date, " %d.%b_%y  (%%) ")), R"( *\d{1,2}\.[A-Za-z]+_\d{2} +\(\%\) *)");
 }
 
 TEST(OnnxTimesTest, AFormatThatCannotBeCutIsRefused) {
