@@ -1,7 +1,7 @@
 // Matrix products: c = activation(alpha * op(a) * op(b) + bias + beta * c), planned once, run many times.
 //
-// CPU: a fixed grid of tiles, each one single-threaded call of oneDNN; vectors, float64 and rows that must not depend on
-// each other go through loops of our own.
+// CPU: a fixed grid of tiles, each one single-threaded call of oneDNN; vectors, float64 and rows that must not depend
+// on each other go through loops of our own.
 // CUDA: cuBLASLt; vectors go through kernels of our own. The result depends only on shapes, values, device and the
 // context's precision, never on the number of threads. A Gemm is used by one thread at a time and belongs to the
 // Context that it was made for.
