@@ -41,6 +41,7 @@ struct OnnxAttribute {
 // A short list, which stays with the caller.
 template <class T>
 struct OnnxList : std::span<const T> {
+  OnnxList() = default;  // without it, nvcc takes {} for a list of one value
   OnnxList(std::initializer_list<T> list) : std::span<const T>(std::data(list), list.size()) {}
   OnnxList(std::span<const T> list) : std::span<const T>(list) {}
   OnnxList(const std::vector<T>& list) : std::span<const T>(list) {}
