@@ -41,7 +41,7 @@ class OnnxRuntimeTest : public ::testing::Test {
 TEST_F(OnnxRuntimeTest, SaysWhatIsMissing) {
   ::setenv("PATH", folder_.path().c_str(), 1);
   try {
-    OnnxRuntime("m.onnx");
+    const OnnxRuntime runtime("m.onnx");
     FAIL() << "started";
   } catch (const MissingError& error) {
     EXPECT_EQ(error.message(), "--check needs python3: No such file or directory");
