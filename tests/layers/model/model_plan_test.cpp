@@ -171,9 +171,9 @@ TEST(ModelPlan, ComputesGradientsThroughStateAndSavedValues) {
 std::vector<double> followed(const std::vector<double>& x, std::vector<double>& mean, bool training) {
   std::vector<double> y = x;
   for (size_t c = 0; c < 2; ++c) {
-    double sum = 0;
-    for (size_t i = c; i < x.size(); i += 2) sum += x[i];
-    if (training) mean[c] = (mean[c] + sum / static_cast<double>(x.size() / 2)) / 2;
+    double sum = 0, rows = 0;
+    for (size_t i = c; i < x.size(); i += 2, ++rows) sum += x[i];
+    if (training) mean[c] = (mean[c] + sum / rows) / 2;
     for (size_t i = c; i < x.size(); i += 2) y[i] = mean[c] * (x[i] - mean[c]);
   }
   return y;

@@ -12,7 +12,6 @@ namespace millrace {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 class GivenTextsTest : public ::testing::Test {
  protected:
