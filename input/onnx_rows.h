@@ -25,18 +25,18 @@ struct OnnxTextInput {
 
 class OnnxRows {
  public:
-  [[gnu::cold]] OnnxRows(OnnxGraph& graph, const RowSpec& rows);
-  [[gnu::cold]] ~OnnxRows();
+  OnnxRows(OnnxGraph& graph, const RowSpec& rows);
+  ~OnnxRows();
   OnnxRows(const OnnxRows&) = delete;
   OnnxRows& operator=(const OnnxRows&) = delete;
 
   OnnxGraph& graph() { return graph_; }
   // Null if there is no such field.
-  [[gnu::cold]] const FieldSpec* find(std::string_view field);
+  const FieldSpec* find(std::string_view field);
   // The values of a field. Throws ConfigError if rows differ in how many they have.
-  [[gnu::cold]] OnnxValue tensor(std::string_view field);
+  OnnxValue tensor(std::string_view field);
   // Replaces the field of this name, or adds it.
-  [[gnu::cold]] void set(FieldSpec field, OnnxValue tensor);
+  void set(FieldSpec field, OnnxValue tensor);
 
   // A field whose rows differ in how many values they have: (rows, most) with 0 or "" after the values of a row, and
   // (rows) with their number, of int64.
@@ -44,17 +44,17 @@ class OnnxRows {
     OnnxValue values = kNoOnnxValue, counts = kNoOnnxValue;
   };
   // Throws ConfigError if the op that makes the field cannot be written as ONNX.
-  [[gnu::cold]] const Ragged& ragged(std::string_view field);
-  [[gnu::cold]] void set_ragged(std::string_view field, Ragged values);
+  const Ragged& ragged(std::string_view field);
+  void set_ragged(std::string_view field, Ragged values);
 
   // Rows with a true value in this tensor, which has any number of values for each row, are errors for `trainer
   // predict`. The graph answers them with NaN, and with class -1.
-  [[gnu::cold]] void refuse(OnnxValue bools);
+  void refuse(OnnxValue bools);
   // A truth value for each row, (rows): whether it is refused. kNoOnnxValue if none ever is.
-  [[gnu::cold]] OnnxValue refused();
+  OnnxValue refused();
 
   // If it is there already, nothing changes. Throws ConfigError if other columns have the name.
-  [[gnu::cold]] void add_text_input(OnnxTextInput input);
+  void add_text_input(OnnxTextInput input);
   const std::vector<OnnxTextInput>& text_inputs() const { return text_inputs_; }
 
  private:

@@ -107,7 +107,8 @@ class Concat final : public Layer {
     return std::make_unique<ConcatPlan>(args, 1 + axis_of(args.output.shape().row()));
   }
   OnnxValue to_onnx(const OnnxLayer& layer) const override {
-    return layer.graph.add("Concat", layer.inputs, {{"axis", int64_t{1 + axis_of(layer.output.shape)}}});
+    return layer.graph.add("Concat", std::vector(layer.inputs.begin(), layer.inputs.end()),
+                           {{"axis", int64_t{1 + axis_of(layer.output.shape)}}});
   }
 
  private:

@@ -1,9 +1,11 @@
 // conv2d: a convolution of images. The products are core/kernels/images/convolution.h's.
+#include <utility>
 #include <vector>
 
 #include "millrace/core/kernels/images/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/images/onnx_window.h"
 #include "millrace/layers/images/window.h"
 #include "millrace/layers/onnx_layer.h"
 
@@ -126,10 +128,10 @@ class Conv2d final : public Layer {
     const ConvolutionSpec spec = spec_of(options_, layer.input_specs[0].shape);
     std::vector<OnnxValue> inputs = {layer.inputs[0]};
     inputs.insert(inputs.end(), layer.params.begin(), layer.params.end());
-    const OnnxWindow window(spec.height, spec.width);
-    const OnnxValue product = layer.graph.add(
-        "Conv", inputs,
-        {window.kernel_shape(), window.strides(), window.pads(), window.dilations(), {"group", spec.groups}});
+    std::vector<OnnxAttribute> window = onnx_window(spec.height, spec.width);
+    window.push_back({"dilations", std::vector{spec.height.dilation, spec.width.dilation}});
+    window.push_back({"group", spec.groups});
+    const OnnxValue product = layer.graph.add("Conv", inputs, std::move(window));
     return add_activation(layer.graph, options_.activation, product);
   }
 

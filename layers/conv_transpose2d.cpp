@@ -1,4 +1,5 @@
 // conv_transpose2d: a transposed convolution, which makes images larger.
+#include <utility>
 #include <vector>
 
 #include "millrace/core/kernels/images/channels.h"
@@ -6,6 +7,7 @@
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/images.h"
+#include "millrace/layers/images/onnx_window.h"
 #include "millrace/layers/images/window.h"
 #include "millrace/layers/onnx_layer.h"
 #include "millrace/layers/simple_layer.h"
@@ -179,15 +181,11 @@ class ConvTranspose2d final : public Layer {
     const auto unreached = [](int64_t in, const ConvolutionSpec::Axis& axis) {
       return axis.in - ((in - 1) * axis.stride + axis.reach() - axis.before - axis.after);
     };
-    const int64_t padding[] = {unreached(row[1], spec.height), unreached(row[2], spec.width)};
-    const OnnxWindow window(spec.height, spec.width);
-    const OnnxValue product = layer.graph.add("ConvTranspose", inputs,
-                                              {window.kernel_shape(),
-                                               window.strides(),
-                                               window.pads(),
-                                               window.dilations(),
-                                               {"group", spec.groups},
-                                               {"output_padding", padding}});
+    std::vector<OnnxAttribute> window = onnx_window(spec.height, spec.width);
+    window.push_back({"dilations", std::vector{spec.height.dilation, spec.width.dilation}});
+    window.push_back({"group", spec.groups});
+    window.push_back({"output_padding", std::vector{unreached(row[1], spec.height), unreached(row[2], spec.width)}});
+    const OnnxValue product = layer.graph.add("ConvTranspose", inputs, std::move(window));
     return add_activation(layer.graph, options_.activation, product);
   }
 

@@ -12,7 +12,7 @@
 namespace millrace {
 
 // Adds the activation of `z`; returns `z` itself if there is none.
-[[gnu::cold]] MILLRACE_EXPORT OnnxValue add_activation(OnnxGraph& graph, Activation activation, OnnxValue z);
+MILLRACE_EXPORT OnnxValue add_activation(OnnxGraph& graph, Activation activation, OnnxValue z);
 
 // A layer of a model that is written as ONNX. Values are float32 tensors of (rows, shape...), whatever layout_use()
 // says; parameters and states are in the order in which build() declared them.

@@ -18,31 +18,31 @@ constexpr int64_t kIrVersion = 8, kIrVersionOfOpset20 = 9, kMlOpset = 3;
 // A message of protocol buffers, as its bytes. Each call adds a field by its number.
 class Message {
  public:
-  [[gnu::cold]] Message& number(int field, int64_t value) {
+  Message& number(int field, int64_t value) {
     tag(field, 0);
     varint(static_cast<uint64_t>(value));
     return *this;
   }
-  [[gnu::cold]] Message& real(int field, float value) {
+  Message& real(int field, float value) {
     tag(field, 5);
     char bytes[sizeof value];
     std::memcpy(bytes, &value, sizeof value);
     bytes_.append(bytes, sizeof value);
     return *this;
   }
-  [[gnu::cold]] Message& text(int field, std::string_view value) {
+  Message& text(int field, std::string_view value) {
     tag(field, 2);
     varint(value.size());
     bytes_ += value;
     return *this;
   }
-  [[gnu::cold]] Message& message(int field, const Message& value) { return text(field, value.bytes_); }
+  Message& message(int field, const Message& value) { return text(field, value.bytes_); }
   // One field for each of the values.
-  [[gnu::cold]] Message& numbers(int field, const std::vector<int64_t>& values) {
+  Message& numbers(int field, const std::vector<int64_t>& values) {
     for (const int64_t value : values) number(field, value);
     return *this;
   }
-  [[gnu::cold]] Message& texts(int field, const std::vector<std::string>& values) {
+  Message& texts(int field, const std::vector<std::string>& values) {
     for (const std::string& value : values) text(field, value);
     return *this;
   }
@@ -61,7 +61,7 @@ class Message {
 
 // The numbers of fields are those of onnx.proto.
 
-[[gnu::cold]] Message attribute_message(const OnnxGraph::Attribute& attribute) {
+Message attribute_message(const OnnxAttribute& attribute) {
   enum Kind : int64_t { real = 1, whole = 2, text = 3, wholes = 7, texts = 8 };
   Message out;
   out.text(1, attribute.name);
@@ -85,7 +85,7 @@ Message node_message(const OnnxGraph& graph, const OnnxGraph::Node& node) {
   for (const OnnxValue input : node.inputs) out.text(1, graph.name(input));
   for (const OnnxValue output : node.outputs) out.text(2, graph.name(output));
   out.text(3, graph.name(node.outputs.front())).text(4, node.op);
-  for (const OnnxGraph::Attribute& attribute : node.attributes) out.message(5, attribute_message(attribute));
+  for (const OnnxAttribute& attribute : node.attributes) out.message(5, attribute_message(attribute));
   if (!node.domain.empty()) out.text(7, node.domain);
   return out;
 }

@@ -1,7 +1,6 @@
 #include "millrace/core/onnx/onnx_graph.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -14,26 +13,6 @@ namespace {
 template <class T>
 std::string bytes_of(T value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
-OnnxGraph::Attribute stored(const OnnxAttribute& attribute) {
-  OnnxGraph::Attribute out{attribute.name, {}};
-  const auto keep = [&]<class Value>(const Value& value) {
-    if constexpr (std::is_arithmetic_v<Value>) {
-      out.value = value;
-    } else if constexpr (std::is_same_v<Value, std::string_view>) {
-      out.value = std::string(value);
-    } else {
-      out.value = std::vector(value.begin(), value.end());
-    }
-  };
-  std::visit(keep, attribute.value);
-  return out;
-}
-
-template <class T>
-std::vector<T> copied(const OnnxList<T>& list) {
-  return {list.begin(), list.end()};
 }
 
 }  // namespace
@@ -83,8 +62,8 @@ OnnxValue OnnxGraph::named_value(std::string_view name) {
   return static_cast<OnnxValue>(values_.size() - 1);
 }
 
-OnnxValue OnnxGraph::input(std::string_view name, OnnxType type, OnnxList<int64_t> shape) {
-  Port port{std::string(name), type, copied(shape)};
+OnnxValue OnnxGraph::input(std::string_view name, OnnxType type, std::vector<int64_t> shape) {
+  Port port{std::string(name), type, std::move(shape)};
   const auto found = std::ranges::find(inputs_, port.name, &Port::name);
   if (found == inputs_.end()) {
     inputs_.push_back(std::move(port));
@@ -95,21 +74,22 @@ OnnxValue OnnxGraph::input(std::string_view name, OnnxType type, OnnxList<int64_
                     "read the column once, or give the field another name");
 }
 
-void OnnxGraph::output(std::string_view name, OnnxValue value, OnnxType type, OnnxList<int64_t> shape) {
+void OnnxGraph::output(std::string_view name, OnnxValue value, OnnxType type, std::vector<int64_t> shape) {
   nodes_.push_back({"Identity", {}, {value}, {named_value(name)}, {}});
-  outputs_.push_back({std::string(name), type, copied(shape)});
+  outputs_.push_back({std::string(name), type, std::move(shape)});
 }
 
-OnnxValue OnnxGraph::add(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes, int outputs) {
-  Node node{op, {}, copied(inputs), {}, {}};
-  for (const OnnxAttribute& attribute : attributes) node.attributes.push_back(stored(attribute));
+OnnxValue OnnxGraph::add(const char* op, const std::vector<OnnxValue>& inputs, std::vector<OnnxAttribute> attributes,
+                         int outputs) {
+  Node node{op, {}, inputs, {}, std::move(attributes)};
   for (int i = 0; i < outputs; ++i) node.outputs.push_back(new_value(op));
   return nodes_.emplace_back(std::move(node)).outputs.front();
 }
 
-OnnxValue OnnxGraph::add_ml(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes) {
+OnnxValue OnnxGraph::add_ml(const char* op, const std::vector<OnnxValue>& inputs,
+                            std::vector<OnnxAttribute> attributes) {
   uses_ml_ = true;
-  const OnnxValue out = add(op, inputs, attributes);
+  const OnnxValue out = add(op, inputs, std::move(attributes));
   nodes_.back().domain = "ai.onnx.ml";
   return out;
 }
@@ -122,13 +102,13 @@ OnnxValue OnnxGraph::constant(const ConstTensorView& values, std::string_view na
   return out;
 }
 
-OnnxValue OnnxGraph::texts(OnnxList<std::string> texts, OnnxList<int64_t> shape) {
+OnnxValue OnnxGraph::texts(std::vector<std::string> texts, std::vector<int64_t> shape) {
   const OnnxValue out = new_value("texts");
-  constants_.push_back({out, OnnxType::text, copied(shape), {}, copied(texts)});
+  constants_.push_back({out, OnnxType::text, std::move(shape), {}, std::move(texts)});
   return out;
 }
 
-OnnxValue OnnxGraph::list(OnnxList<int64_t> values) {
+OnnxValue OnnxGraph::list(const std::vector<int64_t>& values) {
   return constant(ConstTensorView(values.data(), DType::i64, Shape{std::ssize(values)}));
 }
 

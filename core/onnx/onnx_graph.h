@@ -12,9 +12,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,38 +24,24 @@ namespace millrace {
 
 // The numbers of TensorProto.DataType.
 enum class OnnxType : uint8_t { f32 = 1, u8 = 2, i32 = 6, i64 = 7, text = 8, boolean = 9, f64 = 11 };
-[[gnu::cold]] OnnxType onnx_type(DType dtype);
+OnnxType onnx_type(DType dtype);
 
 // A tensor of a graph.
 enum class OnnxValue : int32_t;
 inline constexpr OnnxValue kNoOnnxValue{-1};
 
-// What a node says besides its inputs. The values of a list stay with the caller.
+// What a node says besides its inputs.
 struct OnnxAttribute {
-  const char* name;
-  std::variant<int64_t, float, std::string_view, std::span<const int64_t>, std::span<const std::string>> value;
+  std::string name;
+  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>> value;
 };
 
-// A short list, which stays with the caller.
-template <class T>
-struct OnnxList : std::span<const T> {
-  OnnxList() = default;  // without it, nvcc takes {} for a list of one value
-  OnnxList(std::initializer_list<T> list) : std::span<const T>(std::data(list), list.size()) {}
-  OnnxList(std::span<const T> list) : std::span<const T>(list) {}
-  OnnxList(const std::vector<T>& list) : std::span<const T>(list) {}
-};
-
-// Functions are marked as rarely called, so that compilers make the code that calls them small.
 class OnnxGraph {
  public:
-  struct Attribute {
-    std::string name;
-    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>> value;
-  };
   struct Node {
     std::string op, domain;  // the domain is empty for the standard's own ops
     std::vector<OnnxValue> inputs, outputs;
-    std::vector<Attribute> attributes;
+    std::vector<OnnxAttribute> attributes;
   };
   struct Constant {
     OnnxValue value;
@@ -74,41 +58,41 @@ class OnnxGraph {
     bool operator==(const Port&) const = default;
   };
 
-  [[gnu::cold]] OnnxGraph();
-  [[gnu::cold]] OnnxGraph(OnnxGraph&&) noexcept;
-  [[gnu::cold]] ~OnnxGraph();
+  OnnxGraph();
+  OnnxGraph(OnnxGraph&&) noexcept;
+  ~OnnxGraph();
   OnnxGraph& operator=(OnnxGraph&&) = delete;
 
   // Later names begin with `scope`, the name of a layer or an op.
-  [[gnu::cold]] void set_scope(std::string_view scope);
+  void set_scope(std::string_view scope);
 
   // An input with this very name. If there is one that is equal, that one. Throws ConfigError if there is another one.
-  [[gnu::cold]] OnnxValue input(std::string_view name, OnnxType type, OnnxList<int64_t> shape);
+  OnnxValue input(std::string_view name, OnnxType type, std::vector<int64_t> shape);
   // Names the value as an output. REQUIRES: a name that no input and no other output has.
-  [[gnu::cold]] void output(std::string_view name, OnnxValue value, OnnxType type, OnnxList<int64_t> shape);
+  void output(std::string_view name, OnnxValue value, OnnxType type, std::vector<int64_t> shape);
 
   // A node; returns its first output, after which the others are numbered.
-  [[gnu::cold]] OnnxValue add(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes = {},
-                              int outputs = 1);
+  OnnxValue add(const char* op, const std::vector<OnnxValue>& inputs, std::vector<OnnxAttribute> attributes = {},
+                int outputs = 1);
   // A node of ai.onnx.ml, the part of the standard that has LabelEncoder.
-  [[gnu::cold]] OnnxValue add_ml(const char* op, OnnxList<OnnxValue> inputs, OnnxList<OnnxAttribute> attributes);
+  OnnxValue add_ml(const char* op, const std::vector<OnnxValue>& inputs, std::vector<OnnxAttribute> attributes);
 
   // REQUIRES: contiguous values in the host's memory.
-  [[gnu::cold]] OnnxValue constant(const ConstTensorView& values, std::string_view name = "constant");
-  [[gnu::cold]] OnnxValue texts(OnnxList<std::string> texts, OnnxList<int64_t> shape);
-  [[gnu::cold]] OnnxValue list(OnnxList<int64_t> values);
+  OnnxValue constant(const ConstTensorView& values, std::string_view name = "constant");
+  OnnxValue texts(std::vector<std::string> texts, std::vector<int64_t> shape);
+  OnnxValue list(const std::vector<int64_t>& values);
   // A single value, for which equal ones share a tensor.
-  [[gnu::cold]] OnnxValue text(std::string_view text);
-  [[gnu::cold]] OnnxValue constant(int64_t value);
-  [[gnu::cold]] OnnxValue number(OnnxType type, double value);
+  OnnxValue text(std::string_view text);
+  OnnxValue constant(int64_t value);
+  OnnxValue number(OnnxType type, double value);
   OnnxValue constant(int32_t value) { return number(OnnxType::i32, value); }
   OnnxValue constant(float value) { return number(OnnxType::f32, static_cast<double>(value)); }
   OnnxValue constant(double value) { return number(OnnxType::f64, value); }
 
   // What many nodes need.
-  [[gnu::cold]] OnnxValue cast(OnnxValue value, OnnxType type);
+  OnnxValue cast(OnnxValue value, OnnxType type);
   // (rows, shape...), of as many values.
-  [[gnu::cold]] OnnxValue reshape(OnnxValue value, const Shape& row);
+  OnnxValue reshape(OnnxValue value, const Shape& row);
 
   // The version of the standard's ops that the nodes need: 17, or more if need_opset() says so.
   int opset() const { return opset_; }
@@ -139,6 +123,6 @@ class OnnxGraph {
 };
 
 // The sizes of a row's axes.
-[[gnu::cold]] std::vector<int64_t> onnx_shape(const Shape& row);
+std::vector<int64_t> onnx_shape(const Shape& row);
 
 }  // namespace millrace

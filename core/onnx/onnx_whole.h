@@ -13,11 +13,9 @@ struct OnnxWhole {
   OnnxValue value;
 
   OnnxWhole number(int64_t number) const { return {graph, graph->constant(number)}; }
-  [[gnu::cold]] OnnxWhole with(const char* op, const OnnxWhole& other) const {
-    return {graph, graph->add(op, {value, other.value})};
-  }
+  OnnxWhole with(const char* op, const OnnxWhole& other) const { return {graph, graph->add(op, {value, other.value})}; }
   // A truth value, as 0 or 1.
-  [[gnu::cold]] OnnxWhole compared(const char* op, int64_t other) const {
+  OnnxWhole compared(const char* op, int64_t other) const {
     return {graph, graph->cast(with(op, number(other)).value, OnnxType::i64)};
   }
 };

@@ -53,7 +53,7 @@ Names wide_columns(const std::vector<FieldRequest>& requests, OnnxRows& rows) {
 }
 
 // (rows, columns), as the user gives it.
-[[gnu::cold]] OnnxValue add_inputs(const Column& column, const Names& wide, OnnxRows& rows) {
+OnnxValue add_inputs(const Column& column, const Names& wide, OnnxRows& rows) {
   const OnnxType type = input_type(column);
   const std::vector<FieldRequest::Item>& items = column.request.items;
   const auto add = [&](const std::string& name, std::vector<std::string> columns, int64_t count) {
@@ -73,7 +73,7 @@ Names wide_columns(const std::vector<FieldRequest>& requests, OnnxRows& rows) {
 }
 
 // Which texts are among the keys: truth values.
-[[gnu::cold]] OnnxValue are_among(const std::vector<std::string>& keys, OnnxValue texts, OnnxGraph& graph) {
+OnnxValue are_among(const std::vector<std::string>& keys, OnnxValue texts, OnnxGraph& graph) {
   const std::vector<int64_t> ones(keys.size(), 1);
   return graph.cast(graph.add_ml("LabelEncoder", {texts},
                                  {{"keys_strings", keys}, {"values_int64s", ones}, {"default_int64", int64_t{0}}}),
@@ -133,7 +133,7 @@ OnnxValue whole_values(DType dtype, OnnxType given, OnnxValue numbers, OnnxRows&
   return graph.cast(graph.add("Where", {good, numbers, graph.number(given, 0)}), onnx_type(dtype));
 }
 
-[[gnu::cold]] OnnxValue number_values(const Column& column, OnnxValue numbers, OnnxRows& rows) {
+OnnxValue number_values(const Column& column, OnnxValue numbers, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   const OnnxType type = input_type(column);
   const OnnxValue missing = missing_numbers(column, numbers, type, graph);
@@ -150,7 +150,7 @@ OnnxValue whole_values(DType dtype, OnnxType given, OnnxValue numbers, OnnxRows&
   return is_integer(dtype) ? whole_values(dtype, type, numbers, rows) : numbers;
 }
 
-[[gnu::cold]] OnnxValue time_values(const Column& column, OnnxValue texts, OnnxRows& rows) {
+OnnxValue time_values(const Column& column, OnnxValue texts, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   const OnnxValue missing = missing_texts(column, texts, graph);
   if (!column.field.defaults.given) rows.refuse(missing);
@@ -193,7 +193,7 @@ std::string_view number_pattern(const Column& column) {
 }
 
 // The values of a ragged field, from one text for each row.
-[[gnu::cold]] OnnxRows::Ragged ragged_values(const Column& column, OnnxValue texts, OnnxRows& rows) {
+OnnxRows::Ragged ragged_values(const Column& column, OnnxValue texts, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   graph.need_opset(20);  // has StringSplit
   const OnnxValue missing = missing_texts(column, texts, graph);
@@ -207,12 +207,12 @@ std::string_view number_pattern(const Column& column) {
     throw ConfigError(cat("the field ", quote(field.name), " is split at tabs, which cannot be written as ONNX"));
   }
   // An empty delimiter is any number of spaces.
-  const std::string delimiter(*field.split == ' ' ? 0 : 1, *field.split);
+  std::string delimiter(*field.split == ' ' ? 0 : 1, *field.split);
   const OnnxValue flat = graph.reshape(texts, Shape{});
-  const OnnxValue parts = graph.add("StringSplit", {flat}, {{"delimiter", std::string_view(delimiter)}}, 2);
+  const OnnxValue parts = graph.add("StringSplit", {flat}, {{"delimiter", std::move(delimiter)}}, 2);
   const OnnxValue counts = graph.nodes().back().outputs.back();
   if (field.text) return {parts, counts};
-  const OnnxValue good = graph.add("RegexFullMatch", {parts}, {{"pattern", number_pattern(column)}});
+  const OnnxValue good = graph.add("RegexFullMatch", {parts}, {{"pattern", std::string(number_pattern(column))}});
   // Behind the values of a row are empty texts.
   const OnnxValue numbers =
       graph.add("ReduceSum", {graph.cast(good, OnnxType::i64), graph.list({1})}, {{"keepdims", int64_t{0}}});

@@ -14,6 +14,6 @@ namespace millrace {
 // one value for each row. The columns of a field that has a number among its columns are one input with the field's
 // name. Inputs are texts for texts, dates and times, float64 for int64 and float64, else float32; NaN is a missing
 // number.
-[[gnu::cold]] void add_csv_columns(const std::vector<FieldRequest>& requests, const ValueRules& rules, OnnxRows& rows);
+void add_csv_columns(const std::vector<FieldRequest>& requests, const ValueRules& rules, OnnxRows& rows);
 
 }  // namespace millrace

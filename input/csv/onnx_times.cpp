@@ -25,16 +25,15 @@ constexpr std::string_view kIsoTimePattern =
     R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d{1,9})?)?)"
     R"( ?([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?)?)";
 
-[[gnu::cold]] OnnxValue joined(OnnxGraph& graph, OnnxValue a, OnnxValue b) { return graph.add("StringConcat", {a, b}); }
+OnnxValue joined(OnnxGraph& graph, OnnxValue a, OnnxValue b) { return graph.add("StringConcat", {a, b}); }
 
 // The first pieces of texts; those that a text does not have are empty.
-[[gnu::cold]] std::vector<OnnxValue> pieces(OnnxGraph& graph, OnnxValue texts, OnnxList<OnnxAttribute> split,
-                                            int64_t count) {
+std::vector<OnnxValue> pieces(OnnxGraph& graph, OnnxValue texts, std::vector<OnnxAttribute> split, int64_t count) {
   const OnnxValue sizes =
       graph.add("Concat", {graph.add("Shape", {texts}), graph.list({count})}, {{"axis", int64_t{0}}});
   const OnnxValue none = graph.add("Expand", {graph.text(""), sizes});
   const OnnxValue all =
-      graph.add("Concat", {graph.add("StringSplit", {texts}, split, 2), none}, {{"axis", int64_t{-1}}});
+      graph.add("Concat", {graph.add("StringSplit", {texts}, std::move(split), 2), none}, {{"axis", int64_t{-1}}});
   std::vector<OnnxValue> out;
   for (int64_t i = 0; i < count; ++i) {
     out.push_back(graph.add("Gather", {all, graph.constant(i)}, {{"axis", int64_t{-1}}}));
@@ -43,8 +42,9 @@ constexpr std::string_view kIsoTimePattern =
 }
 
 // What is before and after the first separator.
-[[gnu::cold]] std::pair<OnnxValue, OnnxValue> cut(OnnxGraph& graph, OnnxValue texts, std::string_view separator) {
-  const std::vector<OnnxValue> both = pieces(graph, texts, {{"delimiter", separator}, {"maxsplit", int64_t{1}}}, 2);
+std::pair<OnnxValue, OnnxValue> cut(OnnxGraph& graph, OnnxValue texts, std::string_view separator) {
+  const std::vector<OnnxValue> both =
+      pieces(graph, texts, {{"delimiter", std::string(separator)}, {"maxsplit", int64_t{1}}}, 2);
   return {both[0], both[1]};
 }
 
@@ -57,9 +57,7 @@ std::vector<OnnxValue> words(OnnxGraph& graph, OnnxValue texts, int64_t count) {
 OnnxValue number_in(OnnxGraph& graph, OnnxValue texts, OnnxType type) {
   return graph.cast(joined(graph, graph.text("0"), texts), type);
 }
-[[gnu::cold]] OnnxWhole whole_in(OnnxGraph& graph, OnnxValue texts) {
-  return {&graph, number_in(graph, texts, OnnxType::i64)};
-}
+OnnxWhole whole_in(OnnxGraph& graph, OnnxValue texts) { return {&graph, number_in(graph, texts, OnnxType::i64)}; }
 
 struct Parsed {
   OnnxWhole days;     // since the first day of the year 0
@@ -67,8 +65,7 @@ struct Parsed {
   OnnxValue seconds;  // float64
 };
 
-[[gnu::cold]] OnnxWhole checked_days(const OnnxWhole& year, const OnnxWhole& month, const OnnxWhole& day,
-                                     OnnxRows& rows) {
+OnnxWhole checked_days(const OnnxWhole& year, const OnnxWhole& month, const OnnxWhole& day, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   OnnxWhole days = onnx_days(year, month, day);
   const OnnxDate date(days);
@@ -79,10 +76,10 @@ struct Parsed {
 }
 
 // hh:mm, hhmm, hh or nothing, as minutes.
-[[gnu::cold]] OnnxWhole minutes_in(OnnxGraph& graph, OnnxValue texts) {
+OnnxWhole minutes_in(OnnxGraph& graph, OnnxValue texts) {
   const auto [before, after] = cut(graph, texts, ":");
   const OnnxWhole first = whole_in(graph, before);
-  const OnnxValue four_digits = graph.add("RegexFullMatch", {before}, {{"pattern", std::string_view(R"(\d{4})")}});
+  const OnnxValue four_digits = graph.add("RegexFullMatch", {before}, {{"pattern", R"(\d{4})"}});
   const OnnxWhole four = first / 100 * 60 + first % 100;
   const OnnxWhole hours{&graph, graph.add("Where", {four_digits, four.value, (first * 60).value})};
   return hours + whole_in(graph, after);
@@ -297,7 +294,7 @@ OnnxValue add_seconds(const TimeFormat& format, OnnxValue texts, OnnxValue missi
   const bool iso = format.letters().empty();
   const Letters letters = iso ? Letters() : read_letters(format);
   const std::string pattern = cat(" *", pattern_of(format, letters), " *");
-  const OnnxValue matches = graph.add("RegexFullMatch", {texts}, {{"pattern", std::string_view(pattern)}});
+  const OnnxValue matches = graph.add("RegexFullMatch", {texts}, {{"pattern", pattern}});
   rows.refuse(graph.add("Not", {graph.add("Or", {matches, missing})}));
   // Any date, so that every text can be cut.
   const OnnxValue good = graph.add("Where", {matches, texts, graph.text(format.write(0))});

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "millrace/core/kernels/images/pooling.h"
+#include "millrace/layers/images/onnx_window.h"
 #include "millrace/layers/images/window.h"
 #include "millrace/layers/layer.h"
 #include "millrace/layers/onnx_layer.h"
@@ -93,10 +94,9 @@ class PoolLayer : public Layer {
     return std::make_unique<PoolPlan>(window_, largest_, args);
   }
   OnnxValue to_onnx(const OnnxLayer& layer) const final {
-    const OnnxWindow window(window_.over_height(layer.input_specs[0].shape[1]),
-                            window_.over_width(layer.input_specs[0].shape[2]));
+    const Shape& row = layer.input_specs[0].shape;
     return layer.graph.add(largest_ ? "MaxPool" : "AveragePool", {layer.inputs[0]},
-                           {window.kernel_shape(), window.strides(), window.pads()});
+                           onnx_window(window_.over_height(row[1]), window_.over_width(row[2])));
   }
 
  protected:

@@ -127,10 +127,6 @@ ConvolutionSpec::Axis Window::over_width(int64_t in) const {
   return axis_of(in, kernel.width, stride.width, dilation.width, padding, padding.pixels.width);
 }
 
-OnnxWindow::OnnxWindow(const ConvolutionSpec::Axis& height, const ConvolutionSpec::Axis& width)
-    : numbers{height.kernel,  width.kernel,  height.stride, width.stride, height.dilation,
-              width.dilation, height.before, width.before,  height.after, width.after} {}
-
 void require_image(const TensorSpec& row) {
   if (is_image(row.shape) && row.shape.elements() > 0) return;
   throw ShapeError(cat("expected one image per row, (channels, height, width), got ", row.text()), {},

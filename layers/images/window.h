@@ -1,12 +1,9 @@
 // Windows that slide over images: their options, and the sizes that follow from them.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
 
 #include "millrace/core/kernels/images/convolution.h"
-#include "millrace/core/onnx/onnx_graph.h"
 #include "millrace/core/options.h"
 #include "millrace/core/tensor.h"
 
@@ -36,17 +33,6 @@ struct Window {
   // How the window goes over an image of this height or width.
   ConvolutionSpec::Axis over_height(int64_t in) const;
   ConvolutionSpec::Axis over_width(int64_t in) const;
-};
-
-// The attributes of ONNX for a window that goes over an image so. They point into it.
-struct OnnxWindow {
-  [[gnu::cold]] OnnxWindow(const ConvolutionSpec::Axis& height, const ConvolutionSpec::Axis& width);
-  OnnxAttribute kernel_shape() const { return {"kernel_shape", std::span(numbers).first<2>()}; }
-  OnnxAttribute strides() const { return {"strides", std::span(numbers).subspan<2, 2>()}; }
-  OnnxAttribute dilations() const { return {"dilations", std::span(numbers).subspan<4, 2>()}; }
-  OnnxAttribute pads() const { return {"pads", std::span(numbers).last<4>()}; }
-
-  std::array<int64_t, 10> numbers;
 };
 
 // Throws ShapeError unless a row is an image: (channels, height, width).

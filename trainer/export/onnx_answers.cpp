@@ -89,9 +89,8 @@ class AnswerNodes {
     if (texts.empty()) return;
     std::vector<int64_t> keys(texts.size());
     std::iota(keys.begin(), keys.end(), 0);
-    const OnnxValue names =
-        graph_.add_ml("LabelEncoder", {classes},
-                      {{"keys_int64s", keys}, {"values_strings", texts}, {"default_string", std::string_view()}});
+    const OnnxValue names = graph_.add_ml("LabelEncoder", {classes},
+                                          {{"keys_int64s", keys}, {"values_strings", texts}, {"default_string", ""}});
     graph_.output(free_name("name"), names, OnnxType::text, shape);
   }
 

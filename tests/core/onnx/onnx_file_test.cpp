@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "millrace/core/errors.h"
 
@@ -78,9 +79,9 @@ TEST(OnnxFileTest, WritesConstantsAsTheyLieInMemory) {
 
 TEST(OnnxFileTest, WritesAttributesOfEveryType) {
   OnnxGraph graph;
-  const int64_t wholes[] = {1, -1};
-  const std::string texts[] = {"u", "v"};
-  graph.add("Op", {}, {{"i", int64_t{300}}, {"s", std::string_view("t")}, {"n", wholes}, {"t", texts}});
+  const std::vector<int64_t> wholes = {1, -1};
+  const std::vector<std::string> texts = {"u", "v"};
+  graph.add("Op", {}, {{"i", int64_t{300}}, {"s", "t"}, {"n", wholes}, {"t", texts}});
   const std::string bytes = onnx_bytes(graph, {});
   for (const std::string& attribute :
        {"\x2a\x09\x0a\x01i\x18\xac\x02\xa0\x01\x02"s, "\x2a\x09\x0a\x01s\x22\x01t\xa0\x01\x03"s,
