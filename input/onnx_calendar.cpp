@@ -42,6 +42,6 @@ OnnxDate::OnnxDate(const OnnxWhole& days) : year(days), month(days), day(days), 
   yearday = days - first_day(year) + 1;
 }
 
-OnnxWhole onnx_days_of_year(const OnnxWhole& year) { return first_day(year + 1) - first_day(year); }
+OnnxWhole days_of_year(const OnnxWhole& year) { return first_day(year + 1) - first_day(year); }
 
 }  // namespace millrace

@@ -10,15 +10,15 @@ namespace millrace {
 inline constexpr int64_t kDaysBefore1970 = -days_since_1970(0);
 
 // REQUIRES: a year from 0 on, a month from 1 to 12.
-[[gnu::cold]] OnnxWhole onnx_days(const OnnxWhole& year, const OnnxWhole& month, const OnnxWhole& day);
+OnnxWhole onnx_days(const OnnxWhole& year, const OnnxWhole& month, const OnnxWhole& day);
 
 struct OnnxDate {
-  [[gnu::cold]] explicit OnnxDate(const OnnxWhole& days);
+  explicit OnnxDate(const OnnxWhole& days);
   OnnxWhole year, month, day;  // month and day from 1
   OnnxWhole yearday, weekday;  // from 1; 0 is Monday
 };
 
 // 366 or 365.
-[[gnu::cold]] OnnxWhole onnx_days_of_year(const OnnxWhole& year);
+OnnxWhole days_of_year(const OnnxWhole& year);
 
 }  // namespace millrace

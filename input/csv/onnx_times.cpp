@@ -11,6 +11,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/csv/month_names.h"
 #include "millrace/input/onnx_calendar.h"
 
 namespace millrace {
@@ -18,8 +19,6 @@ namespace millrace {
 namespace {
 
 constexpr int kOpset = 20;  // has StringSplit, StringConcat and RegexFullMatch
-constexpr std::string_view kMonthNames[] = {"January", "February", "March",     "April",   "May",      "June",
-                                            "July",    "August",   "September", "October", "November", "December"};
 constexpr std::string_view kIsoDatePattern = R"(\d{4}-\d{2}-\d{2})";
 constexpr std::string_view kIsoTimePattern =
     R"(\d{4}-\d{2}-\d{2}([Tt ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d{1,9})?)?)"
@@ -259,7 +258,7 @@ Parsed parse_letters(const Letters& letters, OnnxValue given, OnnxRows& rows) {
   OnnxWhole days = checked_days(year, month, whole('d', 1), rows);
   if (text_of.contains('j')) {
     const OnnxWhole day = whole('j', 1);
-    rows.refuse(graph.add("Greater", {day.value, onnx_days_of_year(year).value}));
+    rows.refuse(graph.add("Greater", {day.value, days_of_year(year).value}));
     rows.refuse(graph.add("Less", {day.value, graph.constant(int64_t{1})}));
     days = days + day - 1;
   }

@@ -7,14 +7,13 @@
 #include "millrace/core/dates.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/csv/month_names.h"
 #include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
 
 namespace {
 
-constexpr std::string_view kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
-                                        "July",    "August",   "September", "October", "November", "December"};
 constexpr std::string_view kIsoDate = "%Y-%m-%d", kIsoTime = "%Y-%m-%dT%H:%M:%SZ",
                            kIsoFraction = "%Y-%m-%dT%H:%M:%S.%fZ";
 constexpr int kNanoseconds = 1'000'000'000;
@@ -130,7 +129,7 @@ bool read_part(char letter, TimeText& text, TimeParts& out) {
     case 'm': return text.number(1, 2, out.month);
     case 'b':
     case 'B':
-      if (!text.name(kMonths, 3, out.month)) return false;
+      if (!text.name(kMonthNames, 3, out.month)) return false;
       ++out.month;
       return true;
     case 'd': return text.number(1, 2, out.day);
@@ -238,7 +237,7 @@ std::string digits(int64_t value, size_t width) {
 std::string part_text(char letter, const Moment& moment) {
   const CalendarTime time(moment.seconds);
   const int hour = time.second / 3600;
-  std::string month(kMonths[time.month - 1]);
+  std::string month(kMonthNames[time.month - 1]);
   switch (letter) {
     case 'Y': return digits(time.year, 4);
     case 'y': return digits(time.year % 100, 2);

@@ -20,69 +20,60 @@ namespace millrace {
 
 namespace {
 
+// What CalendarTime says, in an ONNX graph.
+struct OnnxTime : OnnxDate {
+  OnnxWhole second;  // of the day
+};
+
 // The share of the circle is a quotient of whole numbers, and math::sine_cosine() gives the same bits on every machine.
 math::SineCosine circle(int step, int64_t steps) {
   return math::sine_cosine(static_cast<double>(step) / static_cast<double>(steps));
 }
-math::SineCosine year_circle(const CalendarTime& time) { return circle(time.yearday - 1, days_of_year(time.year)); }
-
-int hour_of(const CalendarTime& time) { return time.second / 3600; }
-int minute_of(const CalendarTime& time) { return time.second / 60 % 60; }
+double sine(int step, int64_t steps) { return circle(step, steps).sine; }
+double cosine(int step, int64_t steps) { return circle(step, steps).cosine; }
 
 // The same in an ONNX graph.
-struct OnnxMoment {
-  OnnxDate date;
-  OnnxWhole second;  // of the day
-};
-[[gnu::cold]] OnnxValue onnx_circle(const OnnxWhole& step, OnnxValue steps, const char* function) {
+OnnxValue circle(const char* function, const OnnxWhole& step, const OnnxWhole& steps) {
   OnnxGraph& graph = *step.graph;
-  const OnnxValue share = graph.add("Div", {graph.cast(step.value, OnnxType::f64), steps});
+  const OnnxValue share =
+      graph.add("Div", {graph.cast(step.value, OnnxType::f64), graph.cast(steps.value, OnnxType::f64)});
   return graph.add(function, {graph.add("Mul", {share, graph.constant(6.283185307179586)})});
 }
-OnnxValue onnx_circle(const OnnxWhole& step, int64_t steps, const char* function) {
-  return onnx_circle(step, step.graph->constant(static_cast<double>(steps)), function);
-}
-OnnxValue onnx_year_circle(const OnnxMoment& moment, const char* function) {
-  const OnnxWhole days = onnx_days_of_year(moment.date.year);
-  return onnx_circle(moment.date.yearday - 1, days.graph->cast(days.value, OnnxType::f64), function);
-}
+OnnxValue sine(const OnnxWhole& step, const OnnxWhole& steps) { return circle("Sin", step, steps); }
+OnnxValue sine(const OnnxWhole& step, int64_t steps) { return sine(step, step.number(steps)); }
+OnnxValue cosine(const OnnxWhole& step, const OnnxWhole& steps) { return circle("Cos", step, steps); }
+OnnxValue cosine(const OnnxWhole& step, int64_t steps) { return cosine(step, step.number(steps)); }
+
+OnnxValue value_of(const OnnxWhole& whole) { return whole.value; }
+OnnxValue value_of(OnnxValue value) { return value; }
 
 struct CalendarPart {
   std::string_view name;
   double (*of)(const CalendarTime& time);
-  OnnxValue (*in_onnx)(const OnnxMoment& moment);
+  OnnxValue (*in_onnx)(const OnnxTime& time);
 };
+// `Part` gives the part of both kinds of time.
+template <class Part>
+constexpr CalendarPart part(std::string_view name, Part) {
+  return {name, [](const CalendarTime& time) -> double { return Part{}(time); },
+          [](const OnnxTime& time) { return value_of(Part{}(time)); }};
+}
 constexpr CalendarPart kCalendarParts[] = {
-    {"year", [](const CalendarTime& time) -> double { return time.year; },
-     [](const OnnxMoment& moment) { return moment.date.year.value; }},
-    {"month", [](const CalendarTime& time) -> double { return time.month; },
-     [](const OnnxMoment& moment) { return moment.date.month.value; }},
-    {"day", [](const CalendarTime& time) -> double { return time.day; },
-     [](const OnnxMoment& moment) { return moment.date.day.value; }},
-    {"yearday", [](const CalendarTime& time) -> double { return time.yearday; },
-     [](const OnnxMoment& moment) { return moment.date.yearday.value; }},
-    {"weekday", [](const CalendarTime& time) -> double { return time.weekday; },
-     [](const OnnxMoment& moment) { return moment.date.weekday.value; }},
-    {"hour", [](const CalendarTime& time) -> double { return hour_of(time); },
-     [](const OnnxMoment& moment) { return (moment.second / 3600).value; }},
-    {"minute", [](const CalendarTime& time) -> double { return minute_of(time); },
-     [](const OnnxMoment& moment) { return (moment.second / 60 % 60).value; }},
-    {"month_sin", [](const CalendarTime& time) { return circle(time.month - 1, 12).sine; },
-     [](const OnnxMoment& moment) { return onnx_circle(moment.date.month - 1, 12, "Sin"); }},
-    {"month_cos", [](const CalendarTime& time) { return circle(time.month - 1, 12).cosine; },
-     [](const OnnxMoment& moment) { return onnx_circle(moment.date.month - 1, 12, "Cos"); }},
-    {"yearday_sin", [](const CalendarTime& time) { return year_circle(time).sine; },
-     [](const OnnxMoment& moment) { return onnx_year_circle(moment, "Sin"); }},
-    {"yearday_cos", [](const CalendarTime& time) { return year_circle(time).cosine; },
-     [](const OnnxMoment& moment) { return onnx_year_circle(moment, "Cos"); }},
-    {"weekday_sin", [](const CalendarTime& time) { return circle(time.weekday, 7).sine; },
-     [](const OnnxMoment& moment) { return onnx_circle(moment.date.weekday, 7, "Sin"); }},
-    {"weekday_cos", [](const CalendarTime& time) { return circle(time.weekday, 7).cosine; },
-     [](const OnnxMoment& moment) { return onnx_circle(moment.date.weekday, 7, "Cos"); }},
-    {"hour_sin", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).sine; },
-     [](const OnnxMoment& moment) { return onnx_circle(moment.second, kSecondsOfDay, "Sin"); }},
-    {"hour_cos", [](const CalendarTime& time) { return circle(time.second, kSecondsOfDay).cosine; },
-     [](const OnnxMoment& moment) { return onnx_circle(moment.second, kSecondsOfDay, "Cos"); }},
+    part("year", [](const auto& time) { return time.year; }),
+    part("month", [](const auto& time) { return time.month; }),
+    part("day", [](const auto& time) { return time.day; }),
+    part("yearday", [](const auto& time) { return time.yearday; }),
+    part("weekday", [](const auto& time) { return time.weekday; }),
+    part("hour", [](const auto& time) { return time.second / 3600; }),
+    part("minute", [](const auto& time) { return time.second / 60 % 60; }),
+    part("month_sin", [](const auto& time) { return sine(time.month - 1, 12); }),
+    part("month_cos", [](const auto& time) { return cosine(time.month - 1, 12); }),
+    part("yearday_sin", [](const auto& time) { return sine(time.yearday - 1, days_of_year(time.year)); }),
+    part("yearday_cos", [](const auto& time) { return cosine(time.yearday - 1, days_of_year(time.year)); }),
+    part("weekday_sin", [](const auto& time) { return sine(time.weekday, 7); }),
+    part("weekday_cos", [](const auto& time) { return cosine(time.weekday, 7); }),
+    part("hour_sin", [](const auto& time) { return sine(time.second, kSecondsOfDay); }),
+    part("hour_cos", [](const auto& time) { return cosine(time.second, kSecondsOfDay); }),
 };
 std::vector<std::string> part_names() {
   std::vector<std::string> out;
@@ -198,10 +189,10 @@ class Calendar final : public Transform {
     rows.refuse(graph.add("Not", {good}));
     const OnnxValue known = graph.add("Where", {good, seconds, graph.constant(0.0)});
     const OnnxWhole since = OnnxWhole{&graph, graph.cast(known, OnnxType::i64)} + kDaysBefore1970 * kSecondsOfDay;
-    const OnnxMoment moment{OnnxDate(since / kSecondsOfDay), since % kSecondsOfDay};
+    const OnnxTime time{OnnxDate(since / kSecondsOfDay), since % kSecondsOfDay};
     std::vector<OnnxValue> parts;
     for (const CalendarPart* part : options_.features) {
-      const OnnxValue value = graph.reshape(part->in_onnx(moment), Shape{columns_, 1});
+      const OnnxValue value = graph.reshape(part->in_onnx(time), Shape{columns_, 1});
       parts.push_back(graph.cast(value, OnnxType::f32));
     }
     const Shape shape{columns_ * std::ssize(options_.features)};

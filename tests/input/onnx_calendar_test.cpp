@@ -47,7 +47,7 @@ TEST(OnnxCalendarTest, SaysOfEveryDayWhatTheCalendarSays) {
   OnnxGraph graph;
   const OnnxWhole days{&graph, graph.input("days", OnnxType::i64, {1})};
   const OnnxDate date(days);
-  const OnnxWhole back = onnx_days(date.year, date.month, date.day), length = onnx_days_of_year(date.year);
+  const OnnxWhole back = onnx_days(date.year, date.month, date.day), length = days_of_year(date.year);
   WholeNumbers numbers(graph);
   int64_t wrong = 0;
   // The days around the ends of February and of the year in the first 400 years, and some days up to the year 10000.
