@@ -9,6 +9,7 @@
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/output.h"
 #include "millrace/cli/text/json_text.h"
+#include "millrace/core/errors.h"
 #include "millrace/core/onnx/onnx_file.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
@@ -100,8 +101,17 @@ int run_export(const ExportArguments& arguments, Session& session) {
                     '\n');
   if (!predictor) return kExitDone;
   session.out.flush();
-  const auto guard = session.signals.while_running([&] { predictor->stop(); });
-  const OnnxCheck check = check_onnx(*predictor, model, arguments.onnx);
+  OnnxRuntime runtime(arguments.onnx);
+  const auto guard = session.signals.while_running([&] {
+    predictor->stop();
+    runtime.stop();
+  });
+  OnnxCheck check;
+  try {
+    check = check_onnx(*predictor, model, runtime);
+  } catch (const Error&) {
+    if (!predictor->stopped()) throw;
+  }
   if (predictor->stopped()) return exit_code_of_signal(session.signals.received());
   session.out.write(check_text(check) + '\n');
   session.out.flush();

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <sstream>
 #include <utility>
 #include <vector>
 
-#include "millrace/cli/export/onnx_runtime.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -97,8 +95,10 @@ class RowComparison {
  private:
   double next() {
     std::string word;
-    words_ >> word;
-    return std::strtod(word.c_str(), nullptr);
+    double number = 0;
+    if (words_ >> word && parse_number(word, number) == NumberStatus::ok) return number;
+    words_.setstate(std::ios::failbit);
+    return 0;
   }
   static bool same(double here, double there, OnnxCheck& check) {
     if (std::isnan(here) || std::isnan(there)) return std::isnan(here) && std::isnan(there);
@@ -140,8 +140,7 @@ std::vector<std::string> columns_to_keep(const OnnxModel& model) {
   return out;
 }
 
-OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, const std::string& onnx_file) {
-  OnnxRuntime runtime(onnx_file);
+OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, OnnxRuntime& runtime) {
   runtime.load();
   const bool named = !model.answers.classes().empty();
   OnnxCheck out;

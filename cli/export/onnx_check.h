@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "millrace/cli/export/onnx_runtime.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/export/onnx_model.h"
 #include "millrace/trainer/predict/network.h"
@@ -24,9 +25,9 @@ struct OnnxCheck {
 // that decide are as near to each other.
 inline constexpr double kOnnxBound = 1e-5;
 
-// `predictor` runs the model on the data, and keeps columns_to_keep(). Throws as Predictor::next(), and what
-// OnnxRuntime throws.
-OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, const std::string& onnx_file);
+// `predictor` runs the model on the data, and keeps columns_to_keep(); `runtime` has the file of `model`. Throws as
+// Predictor::next(), and what OnnxRuntime throws.
+OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, OnnxRuntime& runtime);
 
 // PredictorArgs::keep for check_onnx(). Throws ConfigError if an input of the model is no column of text.
 std::vector<std::string> columns_to_keep(const OnnxModel& model);

@@ -17,9 +17,12 @@ namespace millrace::cli {
 
 namespace {
 
-// Standard output may be used by what Python imports, so answers go to a descriptor of their own.
+// Python would look for modules in the current folder first, where the data lie; "" stands for it. Standard output may
+// be used by what is imported, so answers go to a descriptor of their own.
 constexpr const char* kProgram = R"python(
-import json, os, sys
+import sys
+sys.path = [path for path in sys.path if path]
+import json, os
 answers = os.fdopen(os.dup(0), "w")
 def say(word, text=""):
     answers.write(word + " " + " ".join(str(text).split()) + "\n")
@@ -73,7 +76,7 @@ pid_t start_python(int stream, const std::string& file) {
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  // In a group of its own, so that Ctrl-C reaches this program alone, which then ends it.
+  // In a group of its own, so that Ctrl-C reaches this program alone, which then calls stop() and ends it.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   const char* const words[] = {"python3", "-c", kProgram, file.c_str(), nullptr};
@@ -119,6 +122,8 @@ void OnnxRuntime::load() {
     throw MissingError("--check needs python3, which ended without an answer", {}, kHint);
   version_ = text;
 }
+
+void OnnxRuntime::stop() noexcept { ::shutdown(stream_.get(), SHUT_RDWR); }
 
 std::string OnnxRuntime::line() {
   size_t end = 0;

@@ -5,7 +5,7 @@
 //   runtime.load();
 //   for (const std::string& line : runtime.run(batch, rows)) ..
 //
-// One thread uses it.
+// One thread uses it; stop() may be called from any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -33,6 +33,8 @@ class OnnxRuntime {
   // the `rows`: the values of all outputs, numbers as text, texts as the hexadecimal digits of their UTF-8 bytes after
   // an x. Throws DataError with the message of onnxruntime.
   std::vector<std::string> run(std::string_view batch, size_t rows);
+  // Makes load() and run() throw soon, also a call that waits now.
+  void stop() noexcept;
 
  private:
   void send(std::string_view text);

@@ -1,6 +1,7 @@
 // `trainer export`, from outside.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,8 +13,10 @@
 namespace millrace::cli {
 namespace {
 
+using ::millrace::testing::Command;
 using ::millrace::testing::CommandResult;
 using ::millrace::testing::run_trainer;
+using ::millrace::testing::trainer_words;
 
 class ExportCommandTest : public ::testing::Test {
  protected:
@@ -84,6 +87,24 @@ TEST_F(ExportCommandTest, ARowThatDiffersIsAnError) {
   EXPECT_EQ(result.exit_code, 65) << result.err;
   EXPECT_NE(result.err.find("m.onnx: the ONNX file answers 1 row differently, the first: one.csv:2"), std::string::npos)
       << result.err;
+}
+
+TEST_F(ExportCommandTest, CtrlCEndsTheWaitForPython) {
+  // Where it waits: for the first answer, and for those of a batch.
+  for (const char* answer : {"", "echo ready 1.2 >&0\nread line\n"}) {
+    folder_.write("python3", std::string("#!/bin/sh\n") + answer + "touch waits\nexec sleep 1000\n");
+    std::filesystem::permissions(folder_.path("python3"), std::filesystem::perms::owner_all);
+    Command command(trainer_words({"export", "--model", "m.safetensors", "--onnx", "m.onnx", "--check", "a.csv"}),
+                    {.folder = folder_.path(), .environment = {"PATH=" + folder_.path() + ":/usr/bin:/bin"}});
+    while (!std::filesystem::exists(folder_.path("waits"))) {
+      ASSERT_FALSE(command.ends_within(10)) << command.finish().err;
+    }
+    command.send(SIGINT);
+    const CommandResult result = command.finish_unread();
+    EXPECT_EQ(result.exit_code, 130);
+    EXPECT_EQ(result.err, "");
+    std::filesystem::remove(folder_.path("waits"));
+  }
 }
 
 TEST_F(ExportCommandTest, WithoutPythonTheFileIsWrittenNevertheless) {

@@ -87,7 +87,8 @@ class OnnxCheckTest : public ::testing::Test {
     std::ofstream(onnx, std::ios::binary) << onnx_bytes(model.graph, {.producer = "Millrace", .version = "1"});
     Predictor predictor(
         {.model = file, .data = {folder_.path("data.csv")}, .keep = columns_to_keep(model), .bad_rows_stay = true});
-    return check_onnx(predictor, model, onnx);
+    OnnxRuntime runtime(onnx);
+    return check_onnx(predictor, model, runtime);
   }
   void expect_same(const std::string& yaml, uint64_t rows) {
     SCOPED_TRACE(yaml);

@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "millrace/core/errors.h"
 #include "tests/cli/export/onnx_python.h"
+#include "tests/support/run_command.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::cli {
@@ -68,6 +70,28 @@ TEST_F(OnnxRuntimeTest, PassesOnWhatOnnxruntimeSays) {
 TEST_F(OnnxRuntimeTest, HasAProcessGroupOfItsOwn) {
   stand_in("read -r line < /proc/$$/stat; set -- $line; echo refused $(( $5 == $$ )) >&0\n");
   EXPECT_EQ(load_error(), "onnxruntime refuses the file: 1");
+}
+
+TEST_F(OnnxRuntimeTest, StopEndsTheWait) {
+  stand_in("exec sleep 1000\n");
+  OnnxRuntime runtime("m.onnx");
+  std::thread stopper([&] { runtime.stop(); });
+  EXPECT_THROW(runtime.load(), MissingError);
+  stopper.join();
+  EXPECT_THROW(runtime.run("[1]", 1), IoError);
+}
+
+// The data of another person may lie there.
+TEST_F(OnnxRuntimeTest, ImportsNothingFromTheCurrentFolder) {
+  if (testing::run_command({"/usr/bin/env", "python3", "-c", ""}).exit_code != 0) GTEST_SKIP() << "no python3";
+  for (const char* module : {"json.py", "numpy.py", "onnxruntime.py"}) {
+    folder_.write(module, "open('imported', 'w')\n");
+  }
+  const std::string folder = std::filesystem::current_path().string();
+  std::filesystem::current_path(folder_.path());
+  EXPECT_NE(load_error(), "");
+  std::filesystem::current_path(folder);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("imported")));
 }
 
 TEST_F(OnnxRuntimeTest, ARealOneRefusesWhatIsNoModel) {
