@@ -154,11 +154,10 @@ OnnxValue time_values(const Column& column, OnnxValue texts, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   const OnnxValue missing = missing_texts(column, texts, graph);
   if (!column.field.defaults.given) rows.refuse(missing);
-  OnnxValue seconds = add_seconds(*column.field.time, texts, missing, rows);
-  if (column.field.defaults.given) {
-    seconds = graph.add("Where", {missing, default_values(column, OnnxType::f64, graph), seconds});
-  }
-  return column.field.spec.dtype == DType::i64 ? graph.cast(graph.add("Floor", {seconds}), OnnxType::i64) : seconds;
+  const OnnxType type = onnx_type(column.field.spec.dtype);
+  const OnnxValue seconds = add_seconds(*column.field.time, type, texts, missing, rows);
+  if (!column.field.defaults.given) return seconds;
+  return graph.add("Where", {missing, default_values(column, type, graph), seconds});
 }
 
 // A number or a text of a ragged field as it is written.
@@ -218,9 +217,14 @@ OnnxRows::Ragged ragged_values(const Column& column, OnnxValue texts, OnnxRows& 
       graph.add("ReduceSum", {graph.cast(good, OnnxType::i64), graph.list({1})}, {{"keepdims", int64_t{0}}});
   rows.refuse(graph.add("Not", {graph.add("Equal", {numbers, counts})}));
   const OnnxValue known = graph.add("Where", {good, parts, graph.text("0")});
-  const bool small = field.dtype == DType::i32 || field.dtype == DType::u8;
-  if (!small) return {graph.cast(known, onnx_type(field.dtype)), counts};
-  return {whole_values(field.dtype, OnnxType::f64, graph.cast(known, OnnxType::f64), rows), counts};
+  if (field.dtype == DType::i64) return {graph.cast(known, OnnxType::i64), counts};
+  // Runtimes may fail for a text whose number is beyond float32; a float64 of that size becomes infinite or 0. A
+  // float32 is rounded twice so, which matters only to texts with more digits than a float64 holds.
+  const OnnxValue wide = graph.cast(known, OnnxType::f64);
+  if (is_integer(field.dtype)) return {whole_values(field.dtype, OnnxType::f64, wide, rows), counts};
+  const OnnxValue values = graph.cast(wide, onnx_type(field.dtype));
+  if (!column.allow_nonfinite) rows.refuse(graph.add("IsInf", {values}));
+  return {values, counts};
 }
 
 OnnxValue column_values(const Column& column, OnnxValue input, OnnxRows& rows) {

@@ -86,14 +86,15 @@ OnnxWhole minutes_in(OnnxGraph& graph, OnnxValue texts) {
 
 Parsed parse_iso(TimeFormat::Kind kind, OnnxValue texts, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
+  const auto days_in = [&](OnnxValue year, OnnxValue month, OnnxValue day) {
+    return checked_days(whole_in(graph, year), whole_in(graph, month), whole_in(graph, day), rows);
+  };
   // A blank may stand before the time, and another before the offset.
   const std::vector<OnnxValue> parts = words(graph, texts, 3);
   const auto [year, rest] = cut(graph, parts[0], "-");
   auto [month, day] = cut(graph, rest, "-");
-  const auto days = [&] {
-    return checked_days(whole_in(graph, year), whole_in(graph, month), whole_in(graph, day), rows);
-  };
-  if (kind == TimeFormat::Kind::date) return {days(), {&graph, graph.constant(int64_t{0})}, graph.constant(0.0)};
+  if (kind == TimeFormat::Kind::date)
+    return {days_in(year, month, day), {&graph, graph.constant(int64_t{0})}, graph.constant(0.0)};
   OnnxValue time = graph.text("");
   for (const char* separator : {"T", "t"}) {
     const auto [before, after] = cut(graph, day, separator);
@@ -111,7 +112,7 @@ Parsed parse_iso(TimeFormat::Kind kind, OnnxValue texts, OnnxRows& rows) {
   const auto [whole_second, after_comma] = cut(graph, to_comma, ",");
   const OnnxValue fraction =
       joined(graph, graph.text("0."), joined(graph, joined(graph, after_dot, after_comma), graph.text("0")));
-  return {days(), whole_in(graph, hour) * 60 + whole_in(graph, minute) - offset,
+  return {days_in(year, month, day), whole_in(graph, hour) * 60 + whole_in(graph, minute) - offset,
           graph.add("Add", {number_in(graph, whole_second, OnnxType::f64), graph.cast(fraction, OnnxType::f64)})};
 }
 
@@ -287,7 +288,7 @@ void refuse_leap_second(const Parsed& parsed, OnnxRows& rows) {
 
 }  // namespace
 
-OnnxValue add_seconds(const TimeFormat& format, OnnxValue texts, OnnxValue missing, OnnxRows& rows) {
+OnnxValue add_seconds(const TimeFormat& format, OnnxType type, OnnxValue texts, OnnxValue missing, OnnxRows& rows) {
   OnnxGraph& graph = rows.graph();
   graph.need_opset(kOpset);
   const bool iso = format.letters().empty();
@@ -302,7 +303,9 @@ OnnxValue add_seconds(const TimeFormat& format, OnnxValue texts, OnnxValue missi
                                : std::ranges::find(letters.parts, 'S', &Letters::Part::letter) != letters.parts.end();
   if (has_seconds) refuse_leap_second(parsed, rows);
   const OnnxWhole whole = (parsed.days - kDaysBefore1970) * kSecondsOfDay + parsed.minutes * 60;
-  return graph.add("Add", {graph.cast(whole.value, OnnxType::f64), parsed.seconds});
+  // The fraction is cut off before it is added, because the sum may round it up.
+  const OnnxValue seconds = type == OnnxType::i64 ? graph.add("Floor", {parsed.seconds}) : parsed.seconds;
+  return graph.add("Add", {graph.cast(whole.value, type), graph.cast(seconds, type)});
 }
 
 }  // namespace millrace

@@ -16,6 +16,7 @@
 
 #include "millrace/cli/export/onnx_runtime.h"
 #include "millrace/cli/reference/reference.h"
+#include "millrace/cli/text/json_text.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/onnx/onnx_file.h"
 #include "millrace/core/text.h"
@@ -299,10 +300,12 @@ TEST_F(OnnxCheckTest, EveryOpAgrees) {
             ',', one_of({iso, iso, "", "2000-02-29", "1970-01-01", "9999-12-31"}), ',',
             one_of({iso, cat(iso, 'T', hour, ':', minute), cat(' ', iso, ' ', hour, ':', minute, ":59.25 Z "),
                     cat(iso, ' ', hour, ':', minute, "-0330"), cat(iso, 't', hour, ':', minute, ":07+05:30"),
-                    cat(iso, " 22:59:60-01"), cat("\"", iso, ' ', hour, ':', minute, ":07,5-11\"")}),
+                    cat(iso, " 22:59:60-01"), cat(iso, 'T', hour, ":59:59.999999999"),
+                    cat("\"", iso, ' ', hour, ':', minute, ":07,5-11\"")}),
             ",\"", draw() % 28 + 1, ' ', one_of({"Jan", "february", "MAR", "dEc", "May"}), ' ', year, ", ",
             draw() % 12 + 1, ':', minute, ' ', one_of({"AM", "pm", "Pm"}), "\",",
-            one_of({"1 2 3", "", "4.5", " 1  -2 ", "1 2 3 4"}), ',', one_of({"1;2", "", "-7", "4;3;2;1"}), '\n');
+            one_of({"1 2 3", "", "4.5", " 1  -2 ", "1 2 3 4", "1e-50 0.1"}), ',', one_of({"1;2", "", "-7", "4;3;2;1"}),
+            '\n');
   }
   folder_.write("data.csv", text);
   std::set<std::string> seen;
@@ -350,8 +353,9 @@ TEST_F(OnnxCheckTest, AnOpThatCannotBeWrittenIsNamed) {
 TEST_F(OnnxCheckTest, ARefusedRowHasNoAnswer) {
   folder_.write("data.csv", "t,d,k,r,label\nred,2024-01-02,1,1 2,yes\nblue,2024-02-29,2,,no\n");
   const std::string file = train(
-      reader("{fields: {t: {columns: t, type: string}, d: {columns: d, type: date}, k: {columns: k, type: int32}, "
-             "r: {columns: r, split: \" \", default: []}, y: {columns: label, type: string}}}",
+      reader("{allow_nonfinite: false, fields: {t: {columns: t, type: string}, d: {columns: d, type: date}, "
+             "k: {columns: k, type: int32}, r: {columns: r, split: \" \", default: []}, y: {columns: label, type: "
+             "string}}}",
              true) +
       "  - vocabulary: {field: t, texts: [red, blue], as: code}\n  - one_hot: {field: code, classes: 2, as: hot}\n"
       "  - one_hot: {field: k, classes: 3, as: kind}\n  - calendar: {field: d, as: day, features: [month, day]}\n"
@@ -364,12 +368,12 @@ TEST_F(OnnxCheckTest, ARefusedRowHasNoAnswer) {
   OnnxRuntime runtime(onnx);
   runtime.load();
   const std::vector<std::string> rows = runtime.run(
-      R"([[["red"],["green"],["red"],["red"],["red"],["blue"],[""],["red"],["red"],["red"],["red"]],)"
+      R"([[["red"],["green"],["red"],["red"],["red"],["blue"],[""],["red"],["red"],["red"],["red"],["red"]],)"
       R"([["2024-01-02"],["2024-01-02"],["2023-02-29"],["no date"],["2024-01-02"],["2024-02-29"],["2024-01-02"],)"
-      R"(["2024-01-02"],["2024-01-02"],["2024-01-02"],["2024-01-02"]],)"
-      R"([[1],[1],[1],[1],[3],[1.5],[1],["nan"],[1],[1],[1]],)"
-      R"([["1 .5e-3"],[""],[""],[""],[""],[""],[""],[""],["1 x"],["1e400"],["0x10"]]])",
-      11);
+      R"(["2024-01-02"],["2024-01-02"],["2024-01-02"],["2024-01-02"],["2024-01-02"]],)"
+      R"([[1],[1],[1],[1],[3],[1.5],[1],["nan"],[1],[1],[1],[1]],)"
+      R"([["1 .5e-3"],[""],[""],[""],[""],[""],[""],[""],["1 x"],["1e400"],["0x10"],["1e39"]]])",
+      12);
   EXPECT_EQ(rows[0].find("nan"), std::string::npos) << rows[0];
   EXPECT_NE(rows[0].find(" x"), std::string::npos) << rows[0];
   for (size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i], "-1.0 x nan") << i;
@@ -379,6 +383,86 @@ TEST_F(OnnxCheckTest, ARefusedRowHasNoAnswer) {
                    "feed = {'t': texts, 'd': texts, 'r': texts, 'k': np.empty((0, 1))}\n"
                    "print(*[output.shape for output in session.run(None, feed)])\n"),
             "(0,) (0,) (0, 1)\n");
+}
+
+TEST_F(OnnxCheckTest, RefusesTheRowsThatPredictRefuses) {
+  struct Column {
+    const char* name;
+    std::vector<std::string> good, bad;
+  };
+  const Column columns[] = {
+      {"t", {"red", "blue"}, {"green", "", "Red"}},
+      {"d", {"2024-02-29", " 0001-01-01 "}, {"2023-02-29", "2024-13-01", "2024-00-10", "0000-01-01", "x", ""}},
+      {"e",
+       {"2016-12-31T23:59:60Z", "2024-01-02 10:00+0530", "2024-01-02"},
+       {"2024-01-02T24:00", "2024-01-02T10:60", "2024-01-02T12:30:60", "2024-01-02T10:00+24:00", "2024-01-02T"}},
+      {"f",
+       {"29 February 68; 12:30:07.5 pm", "1 dec 69; 1:02:59.999999999 AM", "31 MAY 00; 11:59:60.0 PM"},
+       {"29 February 69; 12:30:07.5 pm", "31 June 20; 1:00:00.0 AM", "1 Decem 20; 1:00:00.0 AM",
+        "1 Dec 20; 13:00:00.0 PM", "1 Dec 20; 0:30:00.0 AM", "1 Dec 20; 1:00:00.0 xm", "1 Dec 20; 11:59:60.0 AM"}},
+      {"g", {"2024/366 23.59", "2023/1 0.0"}, {"2023/366 23.59", "2024/000 0.0", "2024/367 0.0", "2024/1 24.00"}},
+      {"k", {"0", "2"}, {"3", "-1", ""}},
+      {"r", {"1 -.5e-60", "", "3e3 1e-45"}, {"1 x", "1e39", "-4e38 1", "inf", "nan", "1e400", "0x1p3", "1 2 3 4"}},
+      {"q", {"1;2;3", "", "-2147483648"}, {"1;;2", "2147483648", "1.5", "1;", ";", "1;2;3;4"}}};
+  std::mt19937 draw(13);
+  const auto rows_of = [&](int rows, unsigned bad_share) {
+    std::string text = "t,d,e,f,g,k,r,q,label\n";
+    for (int row = 0; row < rows; ++row) {
+      for (const Column& column : columns) {
+        const std::vector<std::string>& values = draw() % 100 < bad_share ? column.bad : column.good;
+        text += values[draw() % values.size()] + ',';
+      }
+      text += cat(row % 2, '\n');
+    }
+    return text;
+  };
+  folder_.write("data.csv", rows_of(40, 0));
+  const std::string file = train(
+      reader("{allow_nonfinite: false, fields: {t: {columns: t, type: string}, d: {columns: d, type: date}, "
+             "e: {columns: e, type: timestamp, as: int64}, f: {columns: f, type: timestamp, format: \"%d %B %y; "
+             "%I:%M:%S.%f %p\"}, g: {columns: g, type: timestamp, format: \"%Y/%j %H.%M\"}, k: {columns: k, type: "
+             "int32}, r: {columns: r, split: \" \", default: []}, q: {columns: q, split: \";\", type: int32, default: "
+             "[]}, label: {columns: label, type: int32}}}",
+             true) +
+      "  - vocabulary: {field: t, texts: [red, blue], as: code}\n  - one_hot: {field: code, classes: 2, as: hot}\n"
+      "  - one_hot: {field: k, classes: 3, as: kind}\n  - pad: {length: 3}\n"
+      "  - calendar: {field: d, as: dd, features: [yearday_sin]}\n"
+      "  - calendar: {field: e, as: ee, features: [hour_sin, weekday_sin]}\n"
+      "  - calendar: {field: f, as: ff, features: [hour_sin, hour_cos, yearday_cos, weekday_cos]}\n"
+      "  - calendar: {field: g, as: gg, features: [hour_sin, yearday_sin]}\n  - batch: {batch_size: 8}\n"
+      "model:\n  - concat: {from: [hot, kind, dd, ee, ff, gg, r, q]}\n  - dense: {units: 1}\n"
+      "loss: sigmoid_cross_entropy\n" +
+      kEnd);
+  const OnnxModel model = onnx_model({.model = file});
+  std::ofstream(file + ".onnx", std::ios::binary) << onnx_bytes(model.graph, {});
+  OnnxRuntime runtime(file + ".onnx");
+  runtime.load();
+  folder_.write("data.csv", rows_of(400, 8));
+  Predictor predictor(
+      {.model = file, .data = {folder_.path("data.csv")}, .keep = columns_to_keep(model), .bad_rows_stay = true});
+  int64_t refused = 0, rows = 0;
+  while (const RowBlock* batch = predictor.next()) {
+    JsonText json;
+    json.open('[');
+    for (size_t i = 0; i < model.text_inputs.size(); ++i) {
+      json.open('[');
+      for (int64_t row = 0; row < batch->size(); ++row) {
+        const std::string_view text = predictor.kept(row, i);
+        json.open('[').value(!model.text_inputs[i].text && text.empty() ? "nan" : text).close(']');
+      }
+      json.close(']');
+    }
+    const auto answers = runtime.run(json.close(']').text(), static_cast<size_t>(batch->size()));
+    for (int64_t row = 0; row < batch->size(); ++row, ++rows) {
+      const bool bad = !predictor.error(row).empty();
+      refused += bad ? 1 : 0;
+      EXPECT_EQ(answers[static_cast<size_t>(row)] == "-1.0 nan", bad)
+          << predictor.place(batch->id(row)).text() << ' ' << predictor.error(row);
+    }
+  }
+  EXPECT_EQ(rows, 400);
+  EXPECT_GT(refused, 150);
+  EXPECT_LT(refused, 250);
 }
 
 // A field of arrays is an input as it is: bytes, in the shape of an image.

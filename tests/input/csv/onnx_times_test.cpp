@@ -13,7 +13,7 @@ namespace {
 std::string pattern(const TimeFormat& format) {
   OnnxGraph graph;
   OnnxRows rows(graph, {});
-  add_seconds(format, graph.text("texts"), graph.text("missing"), rows);
+  add_seconds(format, OnnxType::f64, graph.text("texts"), graph.text("missing"), rows);
   EXPECT_EQ(graph.opset(), 20);
   for (const OnnxGraph::Node& node : graph.nodes()) {
     if (node.op == "RegexFullMatch") return std::get<std::string>(node.attributes[0].value);
