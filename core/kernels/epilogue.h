@@ -30,18 +30,12 @@ void add_bias_and_activate(const T* bias, FusedActivation activation, int64_t co
 // c = activation(alpha * sums + beta * c + bias) for `columns` neighbours; c is not read when beta is 0.
 template <class T>
 void store_row(const T* sums, T alpha, T beta, const T* bias, FusedActivation activation, int64_t columns, T* c) {
-  if (beta != T(0)) {
-    for (int64_t j = 0; j < columns; ++j) c[j] = alpha * sums[j] + beta * c[j];
-    add_bias_and_activate(bias, activation, columns, c);
-  } else if (bias == nullptr) {
+  if (beta == T(0)) {
     for (int64_t j = 0; j < columns; ++j) c[j] = alpha * sums[j];
-    add_bias_and_activate(bias, activation, columns, c);
-  } else if (activation == FusedActivation::relu) {
-    // What layers ask for most often is done in one pass.
-    for (int64_t j = 0; j < columns; ++j) c[j] = activated(alpha * sums[j] + bias[j], FusedActivation::relu);
   } else {
-    for (int64_t j = 0; j < columns; ++j) c[j] = alpha * sums[j] + bias[j];
+    for (int64_t j = 0; j < columns; ++j) c[j] = alpha * sums[j] + beta * c[j];
   }
+  add_bias_and_activate(bias, activation, columns, c);
 }
 
 }  // namespace millrace::cpu

@@ -37,7 +37,6 @@ float dot_of(const float* x, const float* y, int64_t count) {
 
 DotsFunction* best_function() {
 #if defined(__x86_64__)
-  if (has_dots_avx512()) return dots_avx512;
   if (has_dots_avx2()) return dots_avx2;
 #endif
   return dots_plain;

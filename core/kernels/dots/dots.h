@@ -28,11 +28,9 @@ DotsFunction* dots_function();
 
 DotsFunction dots_plain;  // for any processor
 #if defined(__x86_64__)
-// Only a processor that has these instructions may call them: AVX2 and FMA; besides them AVX-512 F, DQ and VL.
+// Only a processor with AVX2 and FMA may call it.
 DotsFunction dots_avx2;
-DotsFunction dots_avx512;
 bool has_dots_avx2();
-bool has_dots_avx512();
 #endif
 
 }  // namespace millrace::cpu

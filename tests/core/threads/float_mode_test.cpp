@@ -56,9 +56,7 @@ TEST(FloatMode, PutsBackWhatTheBlockChanges) {
   {
     const FloatMode mode;
     std::fesetround(FE_UPWARD);
-    volatile long double one = 1, three = 3;  // by the x87, where there is one
-    volatile long double third = one / three;
-    static_cast<void>(third);
+    EXPECT_NE(third(), 0);  // which is inexact
   }
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
   EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);

@@ -21,7 +21,6 @@ TEST(Dots, TheBestFunctionOfThisProcessorIsChosen) {
   cpu::DotsFunction* expected = cpu::dots_plain;
 #if defined(__x86_64__)
   if (cpu::has_dots_avx2()) expected = cpu::dots_avx2;
-  if (cpu::has_dots_avx512()) expected = cpu::dots_avx512;
 #endif
   EXPECT_EQ(cpu::dots_function(), expected);
 }
