@@ -23,22 +23,23 @@ namespace {
 
 constexpr CommandText kExportText = {
     "export", "Writes a saved model as an ONNX file, which other programs run.",
-    "  trainer export --model FILE --onnx FILE [--check DATA] [OPTIONS]",
+    "  trainer export --model FILE --onnx FILE [--check GLOB] [OPTIONS]",
     R"(The ONNX file goes from the columns of the data to what `trainer predict` says: defaults in place of
 missing values, normalize, vocabulary, one_hot, dates, all layers, probabilities, and the texts of
 classes. An input is a column, by its name: (rows, 1) of float32, float64 or texts. NaN and the
 empty text are missing. Fields without names of columns are inputs as a whole. What ONNX cannot
 express is an error that names the op or the layer. docs/export.md has the rules.
 
---check runs the model here, and the ONNX file in the onnxruntime of python3, on the rows of DATA. A
-value that differs by more than 1e-5 (times the value, if it is larger than 1) is an error. So is a
-class that differs, unless its probability is as near to the other's.
+--check runs the model here, and the ONNX file in the onnxruntime of python3, on the rows of these
+files. A value that differs by more than 1e-5 of its size (the largest of 1, the value, and what the
+training divided its label by) is an error. So is a class that differs, unless its probability is as
+near to the other's.
 
 EXAMPLES:
   trainer export --model model.safetensors --onnx model.onnx
   trainer export --model iris.safetensors --onnx iris.onnx --check iris.csv
 )",
-    "trainer predict"};
+    "trainer predict, docs/export.md"};
 
 struct ExportArguments : PluginArguments {
   std::string model, onnx, check_data;
@@ -116,10 +117,11 @@ int run_export(const ExportArguments& arguments, Session& session) {
   session.out.write(check_text(check) + '\n');
   session.out.flush();
   if (check.rows == 0) throw DataError("no row was compared", {arguments.check_data});
+  if (check.nan == check.rows) throw DataError("every answer is NaN, which proves nothing", {arguments.check_data});
   if (check.differ == 0) return kExitDone;
   throw DataError(cat("the ONNX file answers ", count_of(static_cast<int64_t>(check.differ), "row"),
                       " differently, the first: ", check.first),
-                  {arguments.onnx});
+                  {arguments.onnx}, "docs/export.md tells which texts only Millrace reads");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -66,9 +67,8 @@ std::string hexadecimal(std::string_view text) {
 // What both sides say of a row.
 class RowComparison {
  public:
-  // `named`: classes have texts.
-  RowComparison(Answer here, const std::string& there, bool named)
-      : here_(std::move(here)), words_(there), named_(named) {}
+  RowComparison(const Answers& answers, std::span<const float> output, const std::string& there)
+      : answers_(answers), here_(answers.answer(output)), words_(there), named_(!answers.classes().empty()) {}
 
   // Whether they agree within the bound; raises the largest differences of `check`.
   bool agrees(OnnxCheck& check) {
@@ -81,7 +81,8 @@ class RowComparison {
       texts.push_back(word);
     }
     bool good = true;
-    for (const double value : here_.values) good = same(value, next(), check) && good;
+    for (size_t i = 0; i < here_.values.size(); ++i) good = same(i, next(), check) && good;
+    if (std::ranges::any_of(here_.values, [](double value) { return std::isnan(value); })) ++check.nan;
     for (size_t i = 0; i < classes.size(); ++i) {
       if (classes[i] == here_.classes[i]) {
         good = good && (!named_ || texts[i] == hexadecimal(here_.texts[i]));
@@ -100,14 +101,21 @@ class RowComparison {
     words_.setstate(std::ios::failbit);
     return 0;
   }
-  static bool same(double here, double there, OnnxCheck& check) {
+  bool same(size_t i, double there, OnnxCheck& check) const {
+    const double here = here_.values[i];
     if (std::isnan(here) || std::isnan(there)) return std::isnan(here) && std::isnan(there);
     if (here == there) return true;  // infinities, too
     const double difference = std::abs(here - there);
-    const double share = difference / std::max(1.0, std::abs(here));
+    const double share = difference / std::max({1.0, std::abs(here), unit(i)});
     check.largest = std::max(check.largest, difference);
     check.share = std::max(check.share, share);
     return share <= kOnnxBound;
+  }
+  // What the label was divided by.
+  double unit(size_t i) const {
+    if (!answers_.undoes()) return 1;
+    const std::vector<double>& scale = answers_.label().scale;
+    return std::abs(scale.size() == 1 ? scale.front() : scale[i]);
   }
   // Whether the class may be another one, because the probabilities that decide are near to each other.
   bool is_close(size_t choice, int64_t other) const {
@@ -120,9 +128,10 @@ class RowComparison {
     return std::abs(best - here_.values[static_cast<size_t>(other)]) <= kOnnxBound;
   }
 
+  const Answers& answers_;
   const Answer here_;
   std::istringstream words_;
-  const bool named_;
+  const bool named_;  // classes have texts
 };
 
 }  // namespace
@@ -142,7 +151,6 @@ std::vector<std::string> columns_to_keep(const OnnxModel& model) {
 
 OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, OnnxRuntime& runtime) {
   runtime.load();
-  const bool named = !model.answers.classes().empty();
   OnnxCheck out;
   out.version = runtime.version();
   while (const RowBlock* batch = predictor.next()) {
@@ -155,7 +163,7 @@ OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, OnnxRuntime& 
     const std::vector<std::string> answers = runtime.run(batch_text(predictor, good, model), good.size());
     for (size_t i = 0; i < good.size(); ++i) {
       ++out.rows;
-      RowComparison row(model.answers.answer(predictor.output(good[i])), answers[i], named);
+      RowComparison row(model.answers, predictor.output(good[i]), answers[i]);
       if (row.agrees(out)) continue;
       if (++out.differ == 1) out.first = predictor.place(batch->id(good[i])).text();
     }
@@ -166,8 +174,9 @@ OnnxCheck check_onnx(Predictor& predictor, const OnnxModel& model, OnnxRuntime& 
 std::string check_text(const OnnxCheck& check) {
   std::string out = cat(count_of(static_cast<int64_t>(check.rows), "row"), " compared with onnxruntime ", check.version,
                         ", largest difference ", rounded(check.largest, 2),
-                        check.share < check.largest ? cat(" (", rounded(check.share, 2), " of the value)") : "", ", ",
+                        check.share < check.largest ? cat(" (", rounded(check.share, 2), " of its size)") : "", ", ",
                         count_of(static_cast<int64_t>(check.differ), "row"), " beyond the bound");
+  if (check.nan > 0) out += cat(", ", count_of(static_cast<int64_t>(check.nan), "row"), " with NaN on this side");
   if (check.bad_rows > 0) {
     out += cat(", ", count_of(static_cast<int64_t>(check.bad_rows), "bad row"), " left out");
   }

@@ -62,8 +62,8 @@ std::string help_page(const Command& command) {
   const CommandText& text = command.about;
   std::string out = cat(text.summary, "\n\nUSAGE:\n", text.usage, '\n', option_groups(command), subcommands(command),
                         '\n', text.details);
-  // Commands that take a configuration can end with any of these.
-  if (command.option("--set") != nullptr) out += cat("\nEXIT CODES:\n  ", wrapped(exit_codes_text(), 2, 2), '\n');
+  // Commands that take a configuration or a model can end with any of these.
+  if (command.option("--set") != nullptr || command.option("--model") != nullptr) out += cat("\nEXIT CODES:\n  ", wrapped(exit_codes_text(), 2, 2), '\n');
   return cat(out, "\nSEE ALSO:\n  ", wrapped(text.see_also, 2, 2), '\n');
 }
 

@@ -83,8 +83,9 @@ class OnnxCheckTest : public ::testing::Test {
     return file;
   }
   // Trains the configuration, exports the model, and compares both on data.csv.
-  OnnxCheck compare(const std::string& yaml) {
-    const std::string file = train(yaml), onnx = file + ".onnx";
+  OnnxCheck compare(const std::string& yaml) { return compare_trained(train(yaml)); }
+  OnnxCheck compare_trained(const std::string& file) {
+    const std::string onnx = file + ".onnx";
     const OnnxModel model = onnx_model({.model = file});
     std::ofstream(onnx, std::ios::binary) << onnx_bytes(model.graph, {.producer = "Millrace", .version = "1"});
     Predictor predictor(
@@ -329,6 +330,30 @@ TEST_F(OnnxCheckTest, EveryOpAgrees) {
     const auto op = catalog.ops.make(catalog.ops.read(spec, "an op"), spec);
     EXPECT_EQ(dynamic_cast<const Transform*>(op.get()), nullptr) << kind << " is exported, but kOps has no line for it";
   }
+}
+
+TEST_F(OnnxCheckTest, AnAmountIsAsExactAsTheNumberItComesFrom) {
+  write_numbers(30, 200, 7);
+  const std::string input = reader("{fields: {features: {columns: 0-29, default: 0.25}, label: {columns: 30}}}") +
+                            "  - normalize: {fields: label, mean: 0, std: 1000000}\n  - batch: {batch_size: 8}\n";
+  const std::string yaml =
+      input + "model: [{dense: {units: 64, activation: tanh}}, {dense: {units: 1}}]\nloss: mse\n" + kEnd;
+  const OnnxCheck check = compare(yaml);
+  EXPECT_EQ(check.rows, 200u);
+  EXPECT_EQ(check.differ, 0u) << check_text(check);
+  EXPECT_GT(check.largest, 1e-3);  // of 1e6; some values are near to 0
+  EXPECT_LE(check.share, kOnnxBound);
+}
+
+TEST_F(OnnxCheckTest, CountsAnswersThatAreNoNumbers) {
+  write_numbers(2, 20, 7);
+  const std::string file = train(numbers(2) + "model: [{dense: {units: 4}}, {dense: {units: 1}}]\nloss: mse\n" + kEnd);
+  folder_.write("data.csv", "inf,-inf,0\n1,2,0\n");
+  const OnnxCheck check = compare_trained(file);
+  EXPECT_EQ(check.rows, 2u);
+  EXPECT_EQ(check.nan, 1u);
+  EXPECT_EQ(check.differ, 0u);
+  EXPECT_TRUE(check_text(check).ends_with(", 1 row with NaN on this side")) << check_text(check);
 }
 
 TEST_F(OnnxCheckTest, AnOpThatCannotBeWrittenIsNamed) {
