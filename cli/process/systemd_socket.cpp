@@ -1,15 +1,15 @@
 #include "millrace/cli/process/systemd_socket.h"
 
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
+#include "millrace/cli/process/tcp_address.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
@@ -36,26 +36,14 @@ SystemdSocket systemd_socket() {
   if (variable("LISTEN_PID") != cat(::getpid())) fail("this process got none");
   if (variable("LISTEN_FDS") != "1") fail(cat("expected one, got ", variable("LISTEN_FDS")));
 
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  auto* const named = reinterpret_cast<sockaddr*>(&address);
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
   int listens = 0;
-  socklen_t listens_size = sizeof listens;
-  if (::getsockname(kFirstOfSystemd, named, &size) != 0) fail(errno_text(errno));
-  const bool is_tcp = address.ss_family == AF_INET || address.ss_family == AF_INET6;
-  if (!is_tcp || ::getsockopt(kFirstOfSystemd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0 ||
-      listens == 0 ||
-      ::getnameinfo(named, size, host.data(), host.size(), port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) !=
-          0) {
-    fail("it does not listen for TCP");
-  }
+  socklen_t size = sizeof listens;
+  if (::getsockopt(kFirstOfSystemd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) fail(errno_text(errno));
+  const std::optional<std::string> address = tcp_address(kFirstOfSystemd);
+  if (listens == 0 || !address) fail("it does not listen for TCP");
   ::fcntl(kFirstOfSystemd, F_SETFD, FD_CLOEXEC);
   ::fcntl(kFirstOfSystemd, F_SETFL, O_NONBLOCK);
-  const bool is_6 = address.ss_family == AF_INET6;
-  return {.descriptor = kFirstOfSystemd,
-          .endpoint = cat("tcp://", is_6 ? "[" : "", host.data(), is_6 ? "]:" : ":", port.data())};
+  return {.descriptor = kFirstOfSystemd, .endpoint = "tcp://" + *address};
 }
 
 }  // namespace millrace::cli

@@ -1,13 +1,13 @@
 #include "millrace/cli/serve/listening_socket.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
+#include "millrace/cli/process/tcp_address.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
@@ -32,40 +32,38 @@ Addresses addresses_of(const std::string& host, uint16_t port) {
   return {found, ::freeaddrinfo};
 }
 
-std::string address_text(int descriptor) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  auto* const named = reinterpret_cast<sockaddr*>(&address);
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  if (::getsockname(descriptor, named, &size) != 0 ||
-      ::getnameinfo(named, size, host.data(), host.size(), port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) !=
-          0) {
-    return "an unknown address";
-  }
-  const bool is_6 = address.ss_family == AF_INET6;
-  return cat(is_6 ? "[" : "", host.data(), is_6 ? "]:" : ":", port.data());
+// None if the system refuses it; errno says why.
+Descriptor try_to_listen(const addrinfo& at) {
+  Descriptor socket(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int yes = 1;
+  // A server may begin again while old connections are still being closed.
+  const bool listens = socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+                       ::bind(socket.get(), at.ai_addr, at.ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0;
+  if (listens) return socket;
+  const int code = errno;
+  socket = {};
+  errno = code;
+  return socket;
 }
 
 }  // namespace
 
 ListeningSocket listen_at(const std::string& host, uint16_t port) {
   const Addresses addresses = addresses_of(host, port);
-  const addrinfo& first = *addresses;
-  Descriptor socket(::socket(first.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int yes = 1;
-  // A server may begin again while old connections are still being closed.
-  const bool listens = socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-                       ::bind(socket.get(), first.ai_addr, first.ai_addrlen) == 0 &&
-                       ::listen(socket.get(), kBacklog) == 0;
-  if (!listens) {
+  Descriptor socket;
+  // A name may have addresses of a kind that this machine does not use.
+  for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
+    socket = try_to_listen(*at);
+    if (socket || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)) break;
+  }
+  if (!socket) {
     const int code = errno;
     throw IoError(cat("cannot listen at ", host, ':', port, ": ", errno_text(code)), {},
                   code == EADDRINUSE ? "another program listens there: choose another --port, or 0 for any free one"
                   : code == EACCES   ? "ports below 1024 need a privilege: choose another --port"
                                      : "");
   }
-  std::string address = address_text(socket.get());
+  std::string address = tcp_address(socket.get()).value_or("an unknown address");
   return {std::move(socket), std::move(address)};
 }
 
