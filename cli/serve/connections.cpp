@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <mutex>
 #include <string_view>
 
@@ -25,7 +26,7 @@ uint64_t bytes_received(int descriptor) {
 
 }  // namespace
 
-void ClientConnection::enter(State state) {
+void ClientConnection::enter(State state) noexcept {
   if (state == State::waiting) received_ = bytes_received(descriptor_);
   since_ = Clock::now();
   state_ = state;
@@ -46,38 +47,44 @@ ClientConnection* Connections::add(int descriptor) {
   return connection;
 }
 
-void Connections::remove(ClientConnection* connection) {
+void Connections::remove(ClientConnection* connection) noexcept {
   const MutexLock lock(mutex_);
   all_.erase(connection);
 }
 
-int64_t Connections::count() const {
+int64_t Connections::count() const noexcept {
   const MutexLock lock(mutex_);
   return static_cast<int64_t>(all_.size());
 }
 
-void Connections::wait_until_quiet() {
-  using State = ClientConnection::State;
-  Clock::time_point since = Clock::now();
-  const auto stays_quiet = [&] {
-    const MutexLock lock(mutex_);
-    const bool quiet = std::ranges::all_of(
-        all_, [](const auto& one) { return one.first->state_ == State::waiting && !one.first->has_begun(); });
-    const Clock::time_point now = Clock::now();
-    if (!quiet) since = now;
-    return now - since >= kQuiet;
-  };
-  // The system tells nobody when bytes have come, or when they were sent.
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  while (!ends_.wait_for(lock, kLookForQuiet, stays_quiet)) {
-  }
+bool Connections::begin_answer(ClientConnection& connection) noexcept {
+  const MutexLock lock(mutex_);
+  if (!closed_) connection.enter(ClientConnection::State::answering);
+  return !closed_;
+}
+
+void Connections::close_when_quiet() noexcept {
+  const Clock::time_point since = Clock::now();
+  // The system tells nobody when bytes have come, so nobody could wake this thread in time.
+  while (!close_if_quiet(since)) std::this_thread::sleep_for(kLookForQuiet);
+}
+
+bool Connections::close_if_quiet(Clock::time_point since) noexcept {
+  const MutexLock lock(mutex_);
+  const Clock::time_point begun = Clock::now() - kQuiet;
+  closed_ = since <= begun && std::ranges::all_of(all_, [&](const auto& one) {
+              const ClientConnection& connection = *one.first;
+              return connection.state_ == ClientConnection::State::waiting && connection.since_.load() <= begun &&
+                     !connection.has_begun();
+            });
+  return closed_;
 }
 
 void Connections::watch(const std::stop_token& stop) {
   std::mutex mutex;
+  std::condition_variable_any ends;  // the token wakes those that wait with it
   std::unique_lock lock(mutex);
-  while (!ends_.wait_for(lock, stop, kLook, [&] { return stop.stop_requested(); })) close_slow();
+  while (!ends.wait_for(lock, stop, kLook, [&] { return stop.stop_requested(); })) close_slow();
 }
 
 void Connections::close_slow() {

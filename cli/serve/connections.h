@@ -23,8 +23,8 @@ class ClientConnection {
   enum class State : uint8_t { waiting, reading, answering, sending };
 
   explicit ClientConnection(int descriptor) : descriptor_(descriptor) {}
-  // To be called by one thread at a time.
-  void enter(State state);
+  // To be called by one thread at a time. Not for `answering`, which Connections::begin_answer() enters.
+  void enter(State state) noexcept;
 
  private:
   friend class Connections;
@@ -48,15 +48,19 @@ class Connections {
 
   // The connection is there, until it is removed.
   ClientConnection* add(int descriptor);
-  void remove(ClientConnection* connection);
-  int64_t count() const;
+  void remove(ClientConnection* connection) noexcept;
+  int64_t count() const noexcept;
+  // The connection's request is going to be answered by another thread. False: close_when_quiet() has returned, so
+  // nothing may begin, and the connection keeps its state.
+  [[nodiscard]] bool begin_answer(ClientConnection& connection) noexcept;
   // Waits until no connection has had a request under way for a moment, in which those that were accepted just before
-  // become known, and busy clients learn from their next answer that there are no more.
-  void wait_until_quiet();
+  // become known, and busy clients learn from their next answer that there are no more. No answer begins after that.
+  void close_when_quiet() noexcept;
 
  private:
   void watch(const std::stop_token& stop);
   void close_slow();
+  bool close_if_quiet(Clock::time_point since) noexcept;
 
   const ConnectionLimits limits_;
   struct Known {
@@ -65,8 +69,8 @@ class Connections {
     Clock::time_point waits_since = {}, begun = {};
   };
   mutable Mutex mutex_;
-  std::condition_variable_any ends_;
   std::unordered_map<ClientConnection*, Known> all_ MILLRACE_GUARDED_BY(mutex_);
+  bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 

@@ -1,7 +1,6 @@
 #include "millrace/cli/serve/http_server.h"
 
 #include <charconv>
-#include <exception>
 #include <utility>
 
 #include "millrace/cli/serve/connections.h"
@@ -88,24 +87,25 @@ struct HttpServer::Impl {
 
   // The functions that the library calls. None may throw.
 
-  static void notified(void* self, void* connection, void** socket_context, int what) {
+  static void notified(void* self, void* connection, void** socket_context, int what) noexcept {
     auto& server = *static_cast<Impl*>(self);
-    if (what == MhdCalls::kStarted) {
+    if (what != MhdCalls::kStarted) return server.connections_.remove(static_cast<ClientConnection*>(*socket_context));
+    try {
       const auto* const descriptor = static_cast<const int*>(server.mhd_.info(connection, MhdCalls::kDescriptor));
       *socket_context = server.connections_.add(*descriptor);
-    } else {
-      server.connections_.remove(static_cast<ClientConnection*>(*socket_context));
+    } catch (...) {  // no memory is left: called() closes the connection
+      *socket_context = nullptr;
     }
   }
-  static void completed(void* self, void* connection, void** request, int) {
-    const std::unique_ptr<Exchange> ends(static_cast<Exchange*>(*request));
-    *request = nullptr;
-    static_cast<Impl*>(self)->client_of(connection).enter(State::waiting);
+  static void completed(void* self, void* connection, void** request, int) noexcept {
+    const std::unique_ptr<Exchange> ends(static_cast<Exchange*>(std::exchange(*request, nullptr)));
+    if (auto* const client = static_cast<Impl*>(self)->client_of(connection)) client->enter(State::waiting);
   }
   static int called(void* self, void* connection, const char* url, const char* method, const char*, const char* data,
-                    size_t* size, void** request) {
+                    size_t* size, void** request) noexcept {
     auto& server = *static_cast<Impl*>(self);
     try {
+      if (server.client_of(connection) == nullptr) return MhdCalls::kNo;
       if (*request == nullptr) return server.begin(connection, method, url, request);
       auto& exchange = *static_cast<Exchange*>(*request);
       if (*size == 0) return server.go_on(exchange);
@@ -116,8 +116,9 @@ struct HttpServer::Impl {
     }
   }
 
-  ClientConnection& client_of(void* connection) const {
-    return **static_cast<ClientConnection* const*>(mhd_.info(connection, MhdCalls::kSocketContext));
+  // Null if there was no memory for it.
+  ClientConnection* client_of(void* connection) const noexcept {
+    return *static_cast<ClientConnection* const*>(mhd_.info(connection, MhdCalls::kSocketContext));
   }
 
   const char* header(void* connection, const char* name) const {
@@ -126,7 +127,7 @@ struct HttpServer::Impl {
 
   // A head is there.
   int begin(void* connection, const char* method, const char* url, void** request) {
-    client_of(connection).enter(State::reading);
+    client_of(connection)->enter(State::reading);
     auto made = std::make_unique<Exchange>(*this, connection);
     Exchange& exchange = *made;
     *request = made.release();
@@ -197,17 +198,24 @@ struct HttpServer::Impl {
   // The body is there, or an answer is.
   int go_on(Exchange& exchange) {
     if (!exchange.answer_) exchange.answer_ = args_.prepare(exchange);
+    // The library ends the process if a connection is suspended when it stops.
+    if (!exchange.answer_ && !connections_.begin_answer(*client_of(exchange.connection_))) {
+      exchange.answer_ = refusal(503, "the server ends", "ask again soon");
+    }
     if (exchange.answer_) return send(exchange);
-    client_of(exchange.connection_).enter(State::answering);
     mhd_.suspend(exchange.connection_);
-    exchange.start();
+    try {
+      exchange.start();
+    } catch (...) {  // no memory is left
+      exchange.answer({.status = 500});
+    }
     return MhdCalls::kYes;
   }
 
   int send(Exchange& exchange) {
     HttpAnswer& answer = *exchange.answer_;
     args_.answered(exchange, answer);
-    client_of(exchange.connection_).enter(State::sending);
+    client_of(exchange.connection_)->enter(State::sending);
     // The body stays where it is until the request is completed.
     void* const response = mhd_.make_response(answer.body.size(), answer.body.data(), MhdCalls::kStaysInMemory);
     if (response == nullptr) return MhdCalls::kNo;
@@ -220,7 +228,7 @@ struct HttpServer::Impl {
     return queued;
   }
 
-  void stop() {
+  void stop() noexcept {
     if (daemon_ == nullptr || stops_.exchange(true)) return;
     // Connections that the system has accepted are taken, too.
     const int listening = mhd_.quiesce(daemon_);
@@ -233,7 +241,7 @@ struct HttpServer::Impl {
       size = sizeof address;
     }
     args_.listening = {};
-    connections_.wait_until_quiet();
+    connections_.close_when_quiet();
     mhd_.stop(daemon_);
   }
 
@@ -247,7 +255,7 @@ struct HttpServer::Impl {
 HttpServer::HttpServer(HttpServerArgs args) : impl_(std::make_unique<Impl>(std::move(args))) {}
 HttpServer::~HttpServer() { stop(); }
 void HttpServer::start() { impl_->start(); }
-void HttpServer::stop() { impl_->stop(); }
+void HttpServer::stop() noexcept { impl_->stop(); }
 int64_t HttpServer::connections() const { return impl_->connections_.count(); }
 
 }  // namespace millrace::cli

@@ -78,7 +78,7 @@ class HttpServer {
   void start();
   // Takes no more connections, answers all requests that have begun to arrive, and closes. Idempotent; does nothing
   // before start().
-  void stop();
+  void stop() noexcept;
   int64_t connections() const;
 
  private:

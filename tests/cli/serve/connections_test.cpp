@@ -45,9 +45,9 @@ TEST(Connections, CountBytesFromTheRequestBefore) {
   char bytes[3];
   ASSERT_EQ(::recv(pair.server.get(), bytes, 3, MSG_WAITALL), 3);
   ClientConnection* const connection = connections.add(pair.server.get());
-  connection->enter(State::answering);
+  ASSERT_TRUE(connections.begin_answer(*connection));
   connection->enter(State::waiting);
-  connections.wait_until_quiet();
+  connections.close_when_quiet();
   EXPECT_TRUE(starts_with_408(ask(pair.client, "G")));
 }
 
@@ -58,17 +58,38 @@ TEST(Connections, CloseThoseThatDoNotRead) {
   EXPECT_EQ(ask(pair.client, ""), "");
 }
 
-TEST(Connections, AreQuietWhenNoRequestIsUnderWay) {
+TEST(Connections, CloseWhenNoRequestIsUnderWay) {
   Connections connections({.arrive = std::chrono::hours(1), .read = std::chrono::hours(1)});
   const Pair pair;
   ClientConnection* const connection = connections.add(pair.server.get());
-  connections.wait_until_quiet();
-  connection->enter(State::answering);
-  auto waits = std::async(std::launch::async, [&] { connections.wait_until_quiet(); });
-  EXPECT_EQ(waits.wait_for(milliseconds(50)), std::future_status::timeout);
+  ASSERT_TRUE(connections.begin_answer(*connection));
+  auto waits = std::async(std::launch::async, [&] { connections.close_when_quiet(); });
+  EXPECT_EQ(waits.wait_for(milliseconds(200)), std::future_status::timeout);
   connections.remove(connection);
   waits.get();
   EXPECT_EQ(connections.count(), 0);
+}
+
+TEST(Connections, BeginNoAnswerOnceTheyAreClosed) {
+  Connections connections({.arrive = std::chrono::hours(1), .read = std::chrono::hours(1)});
+  const Pair pair;
+  ClientConnection* const connection = connections.add(pair.server.get());
+  connections.close_when_quiet();
+  connection->enter(State::reading);
+  EXPECT_FALSE(connections.begin_answer(*connection));
+}
+
+TEST(Connections, AreQuietFromTheLastRequestOn) {
+  Connections connections({.arrive = std::chrono::hours(1), .read = std::chrono::hours(1)});
+  const Pair pair;
+  ClientConnection* const connection = connections.add(pair.server.get());
+  auto waits = std::async(std::launch::async, [&] { connections.close_when_quiet(); });
+  waits.wait_for(milliseconds(50));
+  const auto begun = std::chrono::steady_clock::now();
+  connection->enter(State::waiting);
+  if (waits.wait_for(milliseconds(0)) == std::future_status::ready) GTEST_SKIP() << "this thread had to wait";
+  waits.get();
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, milliseconds(100));
 }
 
 }  // namespace
