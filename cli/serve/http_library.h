@@ -52,6 +52,8 @@ struct MhdCalls {
  public:
   // Throws ConfigError if there is no library, or an older one.
   MhdCalls();
+  // Whether a library of this version, such as "0.9.75", is too old.
+  static bool is_too_old(const char* version);
 
   const char* (*version)() = library_.named("MHD_get_version");
   void* (*start)(unsigned flags, uint16_t port, void* accept, void* accept_context, Handler handler, void* context,
