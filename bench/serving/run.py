@@ -1,4 +1,5 @@
-"""Rows a second and latencies of `trainer serve` and of a Python service, measured in turn by wrk.
+"""Rows a second and latencies of `trainer serve` and of a Python service, measured in turn by wrk; or, with --readers,
+of `trainer serve` for bodies that its fast reader of JSON reads, and for ones that only the general reader reads.
 
 Usage: see scripts/bench-serving."""
 
@@ -55,25 +56,30 @@ def measure(port: int, script: Path, clients: int, seconds: float) -> tuple[floa
 def bench(folder: Path, features: int, hidden: int, args: argparse.Namespace) -> None:
     models.make(TRAINER, folder, features, hidden)
     ports = {"trainer serve": args.port, "Python": args.port + 1}
+    if args.readers:
+        ports = {"fast reader": args.port, "general reader": args.port}
     environment = {**os.environ, "MODEL": str(folder / "model.onnx"), "FEATURES": str(features)}
     servers = [subprocess.Popen([TRAINER, "serve", "--model", "model.safetensors", "--port", str(args.port),
-                                 "--threads", str(args.threads), "--quiet"], cwd=folder),
-               subprocess.Popen([sys.executable, "-m", "uvicorn", "python_service:app", "--port", str(args.port + 1),
-                                 "--log-level", "warning", "--workers", str(args.threads)],
-                                cwd=Path(__file__).parent, env=environment)]
+                                 "--threads", str(args.threads), "--quiet"], cwd=folder)]
+    if not args.readers:
+        servers.append(subprocess.Popen([sys.executable, "-m", "uvicorn", "python_service:app", "--port",
+                                         str(args.port + 1), "--log-level", "warning", "--workers", str(args.threads)],
+                                        cwd=Path(__file__).parent, env=environment))
     try:
         for clients, rows in LOADS:
-            script = folder / "load.lua"
-            script.write_text(SCRIPT.format(body=models.body(features, rows)))
+            scripts = {}
+            for name in ports:
+                scripts[name] = folder / f"{name}.lua"
+                scripts[name].write_text(SCRIPT.format(body=models.body(features, rows, name == "general reader")))
             for port in ports.values():
                 wait_for(port, models.body(features, rows))
             results: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ports}
             for _ in range(args.rounds):
                 for name, port in ports.items():
-                    results[name].append(measure(port, script, clients, args.seconds))
+                    results[name].append(measure(port, scripts[name], clients, args.seconds))
             medians = {name: [statistics.median(column) for column in zip(*got)] for name, got in results.items()}
             for name, (requests, half, most) in medians.items():
-                times = medians["trainer serve"][0] / requests
+                times = next(iter(medians.values()))[0] / requests
                 print(f"| {features}-{hidden}-1 | {clients} | {rows} | {name} | {requests * rows:,.0f} | {half:.3f} | "
                       f"{most:.3f} | {times:.1f} |", flush=True)
     finally:
@@ -88,6 +94,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="of trainer serve, and processes of the Python service")
     parser.add_argument("--port", type=int, default=18080)
+    parser.add_argument("--readers", action="store_true", help="compare the two readers of trainer serve")
     args = parser.parse_args()
     print("| model | clients | rows a request | server | rows/s | median ms | 99% ms | times as fast |")
     print("|---|--:|--:|---|--:|--:|--:|--:|")

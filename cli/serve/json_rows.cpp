@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
+#include "millrace/cli/serve/row_writer.h"
+#include "millrace/cli/text/text_layout.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
@@ -48,8 +51,7 @@ class RowEvents final : public nlohmann::json_sax<Json> {
   enum class Is : uint8_t { null, number, text };
 
  public:
-  RowEvents(const RowKeys& keys, const std::string& body)
-      : keys_(keys), body_(body), cells_(keys.dialect.header.size()), given_(keys.dialect.header.size(), 0) {}
+  RowEvents(const RowKeys& keys, const std::string& body) : keys_(keys), body_(body), writer_(keys) {}
 
   RequestedRows run() {
     nlohmann::json_sax<Json>* const events = this;
@@ -62,7 +64,7 @@ class RowEvents final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override {
     return in_ == In::row && key_ == RowKeys::kUnread ? true : refuse(value ? "true" : "false");
   }
-  // Numbers without a sign are unsigned: this 0 was -0.
+  // The library gives a number without a minus as an unsigned one, so a 0 that comes here was written as -0.
   bool number_integer(Json::number_integer_t value) override { return add(value == 0 ? "-0" : cat(value), Is::number); }
   bool number_unsigned(Json::number_unsigned_t value) override { return add(cat(value), Is::number); }
   bool number_float(Json::number_float_t, const std::string& text) override { return add(text, Is::number); }
@@ -72,33 +74,22 @@ class RowEvents final : public nlohmann::json_sax<Json> {
   bool start_object(size_t) override {
     if (in_ != In::list) return refuse("an object");
     in_ = In::row;
-    texts_.clear();
-    next_ = 0;
+    writer_.begin();
     return true;
   }
   bool key(std::string& name) override {
-    key_ = expected_key(name);
-    if (key_ == RowKeys::kUnread) return true;
-    for (const uint32_t column : keys_.keys[key_].columns) {
-      if (std::exchange(given_[column], row() + 1) == row() + 1) {
-        throw DataError(cat("row ", row(), ": the column ", quote(keys_.dialect.header[column]), " is given twice"));
-      }
-    }
+    key_ = writer_.key(name);
+    if (key_ == RowKeys::kUnknown) throw unknown(name);
     value_ = 0;
     return true;
   }
   bool end_object() override {
     in_ = In::list;
-    out_.begins.push_back(out_.text.size());
-    const CsvDialect& dialect = keys_.dialect;
-    for (size_t column = 0; column < cells_.size(); ++column) {
-      if (given_[column] != row_number() + 1) throw missing(column);
-      if (column > 0) out_.text += dialect.delimiter;
-      const std::string_view cell = std::string_view(texts_).substr(cells_[column].begin, cells_[column].size);
-      append_cell(out_.text, cell, dialect, column);
-    }
-    out_.text += '\n';
-    return true;
+    const size_t row = this->row();
+    const std::optional<size_t> missing = writer_.end(out_);
+    if (!missing) return true;
+    throw DataError(cat("row ", row, ": the column ", quote(keys_.dialect.header[*missing]), " is missing"), {},
+                    "give null for a missing value");
   }
 
   bool start_array(size_t) override {
@@ -127,43 +118,18 @@ class RowEvents final : public nlohmann::json_sax<Json> {
   }
 
   enum class In : uint8_t { nothing, list, row };
-  struct Cell {
-    size_t begin = 0, size = 0;
-  };
 
-  // While a row is read, and after it.
+  // The number of the row that is read.
   size_t row() const { return out_.begins.size(); }
-  size_t row_number() const { return out_.begins.size() - 1; }
   std::string key_name() const { return key_ == RowKeys::kUnread ? "a column" : quote(keys_.keys[key_].name); }
 
-  // Most rows have their keys in the order of the row before.
-  size_t expected_key(const std::string& name) {
-    const size_t place = next_++;
-    if (place < order_.size() && order_[place] != RowKeys::kUnread && keys_.keys[order_[place]].name == name) {
-      return order_[place];
-    }
-    const size_t found = find(name);
-    if (place < keys_.keys.size()) {
-      order_.resize(std::max(order_.size(), place + 1), RowKeys::kUnread);
-      order_[place] = found;
-    }
-    return found;
-  }
-
-  size_t find(const std::string& name) const {
-    const size_t found = keys_.find(name);
-    if (found != RowKeys::kUnknown) return found;
+  DataError unknown(const std::string& name) const {
     std::vector<std::string> names;
     for (const GivenKey& key : keys_.keys) names.push_back(key.name);
     const std::string near = nearest(name.substr(0, kLongestName), names);
     std::string hint = cat("did you mean ", quote(near), '?');
-    if (near.empty()) {
-      const size_t more = names.size() - std::min(names.size(), kMostNames);
-      names.resize(names.size() - more);
-      if (more > 0) names.push_back(cat(more, " more"));
-      hint = cat("the model reads ", join(names));
-    }
-    throw DataError(cat("row ", row(), ": there is no column ", quote(name)), {}, hint);
+    if (near.empty()) hint = cat("the model reads ", join_first(std::move(names), kMostNames));
+    return DataError(cat("row ", row(), ": there is no column ", quote(name)), {}, hint);
   }
 
   static std::string shown(std::string_view text, Is is) {
@@ -180,9 +146,9 @@ class RowEvents final : public nlohmann::json_sax<Json> {
     }
     const size_t place = value_++;
     if (place >= key.columns.size()) return true;  // end_array() tells
-    cells_[key.columns[place]] = {texts_.size(), text.size()};
-    texts_ += text;
-    return true;
+    const uint32_t column = key.columns[place];
+    if (writer_.add(column, text, is == Is::number)) return true;
+    throw DataError(cat("row ", row(), ": the column ", quote(keys_.dialect.header[column]), " is given twice"));
   }
 
   [[noreturn]] bool refuse(std::string_view value) const {
@@ -196,23 +162,14 @@ class RowEvents final : public nlohmann::json_sax<Json> {
         "give the text that stands in a CSV file");
   }
 
-  DataError missing(size_t column) const {
-    return DataError(cat("row ", row_number(), ": the column ", quote(keys_.dialect.header[column]), " is missing"), {},
-                     "give null for a missing value");
-  }
-
   const RowKeys& keys_;
   const std::string& body_;
   RequestedRows out_;
   In in_ = In::nothing;
   int depth_ = 0;  // of lists in a row's value
   size_t key_ = RowKeys::kUnread;
-  size_t value_ = 0;           // the next value of the key
-  std::string texts_;          // the values of the row, in the order in which they came
-  std::vector<Cell> cells_;    // where they are, by column
-  std::vector<size_t> given_;  // 1 + the last row that gave the column
-  std::vector<size_t> order_;  // the keys of rows before
-  size_t next_ = 0;            // the next of these
+  size_t value_ = 0;  // the next value of the key
+  RowWriter writer_;
 };
 
 }  // namespace

@@ -1,10 +1,9 @@
 // read_plain_rows(): what it accepts is JSON that read_json_rows() reads likewise.
-#include <algorithm>
-#include <cstring>
-#include <utility>
+#include <cstddef>
+#include <string_view>
 
-#include "millrace/cli/rows/csv_text.h"
 #include "millrace/cli/serve/row_reader.h"
+#include "millrace/cli/serve/row_writer.h"
 #include "millrace/core/utf8.h"
 
 namespace millrace::cli {
@@ -18,18 +17,13 @@ constexpr size_t kMostPowerDigits = 2;
 class PlainRows {
  public:
   PlainRows(const RowKeys& keys, std::string_view body)
-      : keys_(keys),
-        at_(body.data()),
-        end_(body.data() + body.size()),
-        cells_(keys.dialect.header.size()),
-        given_(keys.dialect.header.size()) {}
+      : keys_(keys), at_(body.data()), end_(body.data() + body.size()), writer_(keys) {}
 
   bool read(RequestedRows& out) {
     if (!take('[')) return false;
     if (!take(']')) {
       do {
-        ++row_;
-        if (!read_row() || !write_row(out)) return false;
+        if (!read_row() || writer_.end(out)) return false;
       } while (take(','));
       if (!take(']')) return false;
     }
@@ -38,11 +32,6 @@ class PlainRows {
   }
 
  private:
-  struct Cell {
-    std::string_view text = {};
-    bool number = false;
-  };
-
   void skip_blanks() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
@@ -55,52 +44,41 @@ class PlainRows {
 
   bool read_row() {
     if (!take('{')) return false;
-    next_ = 0;
+    writer_.begin();
     do {
       if (!read_key() || !take(':') || !read_value()) return false;
     } while (take(','));
     return take('}');
   }
 
-  // Most rows have their keys in the order of the row before.
   bool read_key() {
     std::string_view name;
     skip_blanks();
     if (!read_text(name)) return false;
-    const size_t place = next_++;
-    if (place < order_.size() && keys_.keys[order_[place]].name == name) {
-      key_ = order_[place];
-      return true;
-    }
-    key_ = keys_.find(std::string(name));
-    if (key_ >= keys_.keys.size()) return false;  // unknown, or one to pass over
-    order_.resize(std::min(place, order_.size()));
-    if (place == order_.size()) order_.push_back(key_);
-    return true;
+    key_ = writer_.key(name);
+    return key_ < keys_.keys.size();  // not unknown, nor one to pass over
   }
 
   bool read_value() {
     const GivenKey& key = keys_.keys[key_];
     if (key.list && !take('[')) return false;
     for (size_t i = 0; i < key.columns.size(); ++i) {
-      const uint32_t column = key.columns[i];
       if (i > 0 && !take(',')) return false;
-      if (std::exchange(given_[column], row_) == row_ || !read_cell(cells_[column])) return false;
+      if (!read_cell(key.columns[i])) return false;
     }
     return !key.list || take(']');
   }
 
-  bool read_cell(Cell& cell) {
+  bool read_cell(size_t column) {
     skip_blanks();
     if (at_ == end_) return false;
-    cell.number = *at_ != '"';
-    if (!cell.number) return read_text(cell.text);
+    std::string_view text;
+    if (*at_ == '"') return read_text(text) && writer_.add(column, text, false);
+    if (*at_ != 'n') return read_number(text) && writer_.add(column, text, true);
     constexpr std::string_view kNull = "null";
-    if (*at_ != 'n') return read_number(cell.text);
     if (!std::string_view(at_, static_cast<size_t>(end_ - at_)).starts_with(kNull)) return false;
     at_ += kNull.size();
-    cell.text = {};
-    return true;
+    return writer_.add(column, {}, false);
   }
 
   bool read_text(std::string_view& text) {
@@ -143,32 +121,11 @@ class PlainRows {
     return true;
   }
 
-  bool write_row(RequestedRows& out) const {
-    const CsvDialect& dialect = keys_.dialect;
-    out.begins.push_back(out.text.size());
-    for (size_t column = 0; column < cells_.size(); ++column) {
-      if (given_[column] != row_) return false;
-      const Cell& cell = cells_[column];
-      if (column > 0) out.text += dialect.delimiter;
-      if (cell.number && !cell.text.empty()) {
-        out.text += cell.text;
-      } else {
-        append_cell(out.text, cell.text, dialect, column);
-      }
-    }
-    out.text += '\n';
-    return true;
-  }
-
   const RowKeys& keys_;
   const char* at_;
   const char* const end_;
   size_t key_ = 0;
-  std::vector<size_t> order_;  // the keys of rows before
-  size_t next_ = 0;            // the next of these
-  std::vector<Cell> cells_;    // of the row, by column
-  std::vector<size_t> given_;  // the last row that gave the column
-  size_t row_ = 0;             // its number, from 1
+  RowWriter writer_;
 };
 
 }  // namespace

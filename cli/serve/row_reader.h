@@ -56,12 +56,9 @@ class RowReader {
   const RowKeys keys_;
 };
 
-// The same by a parser of all of JSON, and by one that is several times as fast and gives up, with `out` undefined, at
-// errors and at what is not plain. Plain are objects of numbers, texts without escapes, null, and lists of these.
+// The same by a parser of all of JSON, and by a faster one that gives up, with `out` undefined, at errors and at what
+// is not plain. Plain are objects of numbers, texts without escapes, null, and lists of these.
 RequestedRows read_json_rows(const RowKeys& keys, const std::string& body);
 [[nodiscard]] bool read_plain_rows(const RowKeys& keys, std::string_view body, RequestedRows& out);
-
-// For these two: appends the value of a column to the text.
-void append_cell(std::string& out, std::string_view text, const CsvDialect& dialect, size_t column);
 
 }  // namespace millrace::cli

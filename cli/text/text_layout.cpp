@@ -96,6 +96,15 @@ std::string fitting_words(std::string_view text, size_t width) {
   return columns(text.substr(0, end)) <= width ? std::string(text.substr(0, end)) : std::string();
 }
 
+std::string join_first(std::vector<std::string> names, size_t most) {
+  if (names.size() > most) {
+    const size_t more = names.size() - most;
+    names.resize(most);
+    names.push_back(cat(more, " more"));
+  }
+  return join(names);
+}
+
 std::string replaced(std::string_view text, char byte, std::string_view replacement) {
   std::string out;
   for (const char& c : text) out += c == byte ? replacement : std::string_view(&c, 1);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace millrace::cli {
 
@@ -25,6 +26,9 @@ std::string fitting_parts(std::span<const std::string> parts, size_t width);
 
 // As many words of `text`, from the first on, as fit into `width` columns.
 std::string fitting_words(std::string_view text, size_t width);
+
+// "a, b and 3 more": the first `most` of the names, and how many more there are.
+std::string join_first(std::vector<std::string> names, size_t most);
 
 // `text` with `replacement` in place of each `byte`.
 std::string replaced(std::string_view text, char byte, std::string_view replacement);

@@ -62,6 +62,12 @@ TEST(TextLayoutTest, EveryByteIsReplaced) {
   EXPECT_EQ(replaced("a", '|', "\\|"), "a");
 }
 
+TEST(TextLayoutTest, NamesTheFirstOfMany) {
+  EXPECT_EQ(join_first({"a", "b", "c"}, 3), "a, b and c");
+  EXPECT_EQ(join_first({"a", "b", "c", "d"}, 2), "a, b and 2 more");
+  EXPECT_EQ(join_first({}, 2), "");
+}
+
 TEST(TextLayoutTest, AWordThatIsTooLongStandsAlone) {
   const std::string word(150, 'x');
   EXPECT_EQ(wrapped("a " + word + " b", 0, 0), "a\n" + word + "\nb");
