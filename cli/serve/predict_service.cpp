@@ -1,7 +1,9 @@
 #include "millrace/cli/serve/predict_service.h"
 
+#include <algorithm>
 #include <array>
-#include <chrono>
+#include <exception>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "millrace/cli/serve/http_server.h"
 #include "millrace/cli/serve/predict_queue.h"
 #include "millrace/cli/serve/serve_metrics.h"
+#include "millrace/cli/text/text_layout.h"
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -51,17 +54,7 @@ std::optional<HttpAnswer> refuse_route(const HttpExchange& exchange) {
 
 std::string columns_text(const ServedModel& model) {
   constexpr size_t kMost = 6;
-  std::vector<std::string> names = model.network.dialect().header;
-  if (names.size() > kMost) {
-    const size_t more = names.size() - kMost + 1;
-    names.resize(kMost - 1);
-    names.push_back(cat(more, " more columns"));
-  }
-  return join(names);
-}
-
-double now_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return join_first(model.network.dialect().header, kMost);
 }
 
 }  // namespace
@@ -92,7 +85,6 @@ struct PredictService::Impl {
     {
       const MutexLock lock(mutex);
       model = loaded;
-      loaded_at = now_since_1970();
     }
     metrics.add_load(true);
     args.log(cat("the model reads ", columns_text(*loaded)));
@@ -104,10 +96,7 @@ struct PredictService::Impl {
   }
 
   std::string metrics_text() {
-    ServeGauges now{.connections = server->connections(), .held_bytes = budget.held()};
-    const MutexLock lock(mutex);
-    now.loaded = loaded_at;
-    return metrics.text(now);
+    return metrics.text({.connections = server->connections(), .held_bytes = budget.held()});
   }
 
   std::optional<HttpAnswer> prepare(HttpExchange& exchange) {
@@ -134,7 +123,6 @@ struct PredictService::Impl {
   ServeMetrics metrics;
   Mutex mutex;
   std::shared_ptr<const ServedModel> model MILLRACE_GUARDED_BY(mutex);
-  double loaded_at MILLRACE_GUARDED_BY(mutex) = 0;
   PredictQueue queue;
   std::optional<HttpServer> server;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "millrace/core/text.h"
-#include "millrace/version.h"
 
 namespace millrace::cli {
 
@@ -79,14 +78,10 @@ std::string ServeMetrics::text(const ServeGauges& now) const {
   begin_metric(out, "model_loads_total", "counter", "How often the model file was read.");
   write_metric(out, "model_loads_total{result=\"ok\"}", good_loads_);
   write_metric(out, "model_loads_total{result=\"failed\"}", failed_loads_);
-  begin_metric(out, "model_loaded_timestamp_seconds", "gauge", "When the model that answers was read.");
-  write_metric(out, "model_loaded_timestamp_seconds", now.loaded);
   begin_metric(out, "connections", "gauge", "Open connections.");
   write_metric(out, "connections", now.connections);
   begin_metric(out, "held_bytes", "gauge", "Bytes of requests and answers in memory.");
   write_metric(out, "held_bytes", now.held_bytes);
-  begin_metric(out, "build_info", "gauge", "The version of the program.");
-  write_metric(out, cat("build_info{version=\"", version(), "\"}"), 1);
   return out;
 }
 

@@ -18,7 +18,6 @@ namespace millrace::cli {
 struct ServeGauges {
   int64_t connections = 0;
   size_t held_bytes = 0;
-  double loaded = 0;  // when the model was loaded, in seconds since 1970
 };
 
 class ServeMetrics {
