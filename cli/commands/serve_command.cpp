@@ -1,13 +1,13 @@
 #include <malloc.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "millrace/cli/arguments/configuration.h"
@@ -18,6 +18,7 @@
 #include "millrace/cli/serve/predict_service.h"
 #include "millrace/core/context.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/core/utf8.h"
 
 namespace millrace::cli {
@@ -46,10 +47,11 @@ EXAMPLES:
     "trainer predict, docs/serving.md"};
 
 constexpr std::string_view kSystemdBind = "systemd";
+constexpr int64_t kUsualPort = 8080;
 
 struct ServeArguments : KeyArguments {
   std::string model, bind = "127.0.0.1";
-  int64_t port = 8080, threads = 0;
+  int64_t port = kUsualPort, threads = 0;
   double threshold = 0.5;
   bool best = false, quiet = false;
 
@@ -72,6 +74,9 @@ struct ServeArguments : KeyArguments {
   void check(const Command& c) {
     if (model.empty()) throw UsageError("no model is given", {}, c.line() + " --model FILE");
     refuse_dash("--model", model);
+    if (bind == kSystemdBind && port != kUsualPort) {
+      throw UsageError("--port is not for --bind systemd", {}, "the .socket unit says where systemd listens");
+    }
   }
 };
 
@@ -82,39 +87,39 @@ ListeningSocket socket_of(const ServeArguments& arguments) {
           .address = given.endpoint.substr(std::string_view("tcp://").size())};
 }
 
-// Calls `reload` on a thread of its own, once for all wishes that come meanwhile.
-class Reloader {
+// What the signals ask for.
+class Wishes {
  public:
-  explicit Reloader(std::function<void()> reload)
-      : reload_(std::move(reload)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  enum class Wish : uint8_t { reload, end };
 
-  void wish() {
+  void add(Wish wish) {
     {
-      const std::lock_guard lock(mutex_);
-      wished_ = true;
+      const MutexLock lock(mutex_);
+      (wish == Wish::end ? end_ : reload_) = true;
     }
     changed_.notify_one();
   }
-
- private:
-  void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [&] { return wished_; })) {
-      wished_ = false;
-      lock.unlock();
-      reload_();
-      lock.lock();
-    }
+  // Waits for the next one; `reload` stands for all that came meanwhile.
+  Wish next() {
+    const MutexLock lock(mutex_);
+    while (!reload_ && !end_) mutex_.wait(changed_);
+    reload_ = false;
+    return end_ ? Wish::end : Wish::reload;
   }
 
-  const std::function<void()> reload_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  bool wished_ = false;
-  std::jthread thread_;
+ private:
+  Mutex mutex_;
+  std::condition_variable changed_;
+  bool reload_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool end_ MILLRACE_GUARDED_BY(mutex_) = false;
 };
 
 int run_serve(const ServeArguments& arguments, Session& session) {
+  using Wish = Wishes::Wish;
+  // Signals may come while the model is still being loaded.
+  Wishes wishes;
+  const auto reloads = session.signals.while_asked([&wishes] { wishes.add(Wish::reload); }, SIGHUP);
+  const auto ends = session.signals.while_running([&wishes] { wishes.add(Wish::end); });
 #ifdef M_MMAP_THRESHOLD
   // glibc raises this otherwise, and keeps the memory of large bodies when they are answered.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
@@ -123,9 +128,12 @@ int run_serve(const ServeArguments& arguments, Session& session) {
   const NetworkOptions options{.overrides = arguments.overrides, .best = arguments.best};
   std::mutex mutex;
   StatusLine lines;
-  const auto log = [&](const std::string& line) {
+  const auto say = [&](const std::string& line) {
     const std::lock_guard lock(mutex);
-    if (!arguments.quiet || line.starts_with("error")) lines.write_above(escape_controls(line));
+    lines.write_above(escape_controls(line));
+  };
+  const auto log = [&](const std::string& line) {
+    if (!arguments.quiet) say(line);
   };
   PredictService service(
       {.socket = socket_of(arguments),
@@ -135,23 +143,10 @@ int run_serve(const ServeArguments& arguments, Session& session) {
              return std::make_shared<const ServedModel>(ModelFile::read(arguments.model), options, catalog,
                                                         arguments.threshold);
            },
-       .log = log});
-  Reloader reloader([&service] { service.reload(); });
-  std::mutex ending;
-  std::condition_variable ended;
-  bool ends = false;
-  const auto reloads = session.signals.while_asked([&reloader] { reloader.wish(); }, SIGHUP);
-  {
-    const auto guard = session.signals.while_running([&] {
-      const std::lock_guard lock(ending);
-      ends = true;
-      ended.notify_one();
-    });
-    std::unique_lock lock(ending);
-    ended.wait(lock, [&] { return ends; });
-    lock.unlock();
-    service.stop();
-  }
+       .log = log,
+       .log_error = [&](const std::string& line) { say("error: " + line); }});
+  while (wishes.next() == Wish::reload) service.reload();
+  service.stop();
   log("ended");
   return exit_code_of_signal(session.signals.received());
 }

@@ -186,22 +186,33 @@ void PredictQueue::write(Part& part, const float* outputs) const {
   finish(part, {.body = std::move(job.answer)});
 }
 
-void PredictQueue::finish(Part& part, HttpAnswer answer) const {
+void PredictQueue::finish(Part& part, HttpAnswer answer) const noexcept {
   const std::shared_ptr<Job> ends = std::move(part.job);
   ends->exchange->answer(std::move(answer));
 }
 
 // Answers with the exception that is being handled.
-void PredictQueue::fail(Part& part) const {
+void PredictQueue::fail(Part& part) const noexcept {
   if (!part.job) return;
+  HttpAnswer answer{.status = 500};
   try {
-    throw;
-  } catch (const DataError& error) {
-    finish(part, refusal(400, error.message(), error.hint()));
-  } catch (const std::exception& error) {
-    args_.log(cat("error: a request failed: ", what_of(error)));
-    finish(part, refusal(500, "the server failed", "its log says why"));
+    answer = answer_of(std::current_exception());
+  } catch (...) {  // no memory is left for words
   }
+  finish(part, std::move(answer));
+}
+
+HttpAnswer PredictQueue::answer_of(const std::exception_ptr& exception) const {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const DataError& error) {
+    return refusal(400, error.message(), error.hint());
+  } catch (const std::exception& error) {
+    args_.log_error(cat("a request failed: ", what_of(error)));
+  } catch (...) {
+    args_.log_error("a request failed");
+  }
+  return refusal(500, "the server failed", "its log says why");
 }
 
 }  // namespace millrace::cli

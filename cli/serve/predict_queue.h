@@ -2,13 +2,14 @@
 //
 // A thread that is free takes what waits, up to ServedModel::rows_at_once() rows, and these go through the model
 // together. So a request to a server with nothing else to do is answered at once, and requests are joined only while
-// all threads are at work: none waits longer than a piece of the work before it. A request of many rows goes through in
+// all threads are at work. They are taken in the order in which they came. A request of many rows goes through in
 // pieces, between which others have their turn.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,7 +27,7 @@ namespace millrace::cli {
 struct PredictQueueArgs {
   int threads = 1;
   ServeMetrics* metrics = nullptr;
-  std::function<void(const std::string& line)> log;  // of failures that are not the client's
+  std::function<void(const std::string& line)> log_error;  // of failures that are not the client's
 };
 
 class PredictQueue {
@@ -62,8 +63,9 @@ class PredictQueue {
   size_t decode(Worker& worker, std::vector<Part>& parts) const;
   bool predict_each(Worker& worker, Part& part, size_t first) const;
   void write(Part& part, const float* outputs) const;
-  void finish(Part& part, HttpAnswer answer) const;
-  void fail(Part& part) const;
+  void finish(Part& part, HttpAnswer answer) const noexcept;
+  void fail(Part& part) const noexcept;
+  HttpAnswer answer_of(const std::exception_ptr& exception) const;
 
   const PredictQueueArgs args_;
   Mutex mutex_;

@@ -61,7 +61,7 @@ std::string columns_text(const ServedModel& model) {
 
 struct PredictService::Impl {
   explicit Impl(PredictServiceArgs service)
-      : args(std::move(service)), queue({.threads = args.threads, .metrics = &metrics, .log = args.log}) {
+      : args(std::move(service)), queue({.threads = args.threads, .metrics = &metrics, .log_error = args.log_error}) {
     load();
     const std::string address = args.socket.address;
     server.emplace(HttpServerArgs{.listening = std::move(args.socket.descriptor),
@@ -135,10 +135,10 @@ void PredictService::reload() {
     impl_->load();
   } catch (const std::exception& error) {
     impl_->metrics.add_load(false);
-    impl_->args.log(cat("error: the model that was loaded goes on: ", what_of(error)));
+    impl_->args.log_error(cat("the model that was loaded goes on: ", what_of(error)));
   }
 }
 
-void PredictService::stop() { impl_->server->stop(); }
+void PredictService::stop() noexcept { impl_->server->stop(); }
 
 }  // namespace millrace::cli

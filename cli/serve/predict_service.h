@@ -23,6 +23,7 @@ struct PredictServiceArgs {
   // Loads the model, at the beginning and for each reload().
   std::function<std::shared_ptr<const ServedModel>()> load;
   std::function<void(const std::string& line)> log;
+  std::function<void(const std::string& line)> log_error;  // of failures
 };
 
 class PredictService {
@@ -35,7 +36,7 @@ class PredictService {
   // the log tells.
   void reload();
   // Takes no more connections, and answers the requests that have come.
-  void stop();
+  void stop() noexcept;
 
  private:
   struct Impl;

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import shutil
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
 from pathlib import Path
 
-from server import ServeTest, Server, post, read_all, run
+from server import SECONDS, TRAINER, ServeTest, Server, post, read_all, run
 
 ROW = {"age": 31, "fare": 7.5, "city": "Rome", "day": "1/2/2024"}
 BODY = json.dumps([ROW]).encode()
@@ -26,7 +28,7 @@ class Load:
         self.ends = threading.Event()
         self.answers: list[bytes] = []
         self.failed: list[str] = []
-        self.refused = 0
+        self.refused = self.closed = 0
         self.threads = [threading.Thread(target=self.run) for _ in range(clients)]
         for thread in self.threads:
             thread.start()
@@ -49,8 +51,8 @@ class Load:
                 self.answers.append(content)
                 if response.status != 200:
                     self.failed.append(f"{response.status}: {content!r}")
-            except http.client.RemoteDisconnected:  # closed before the server had read of the request
-                self.refused += 1
+            except http.client.RemoteDisconnected:  # test_answers_what_it_has_read() says that it was not read
+                self.closed += 1
                 connection.close()
             except (OSError, http.client.HTTPException) as error:
                 self.failed.append(repr(error))
@@ -66,6 +68,13 @@ class Load:
         self.ends.set()
         for thread in self.threads:
             thread.join()
+
+
+def wait_for_bytes(server: Server, wanted: int) -> None:
+    """Until the server holds as many bytes of bodies, or more."""
+    deadline = time.monotonic() + SECONDS
+    while (held := server.metrics()["millrace_held_bytes"]) < wanted:
+        assert time.monotonic() < deadline, f"{held} bytes are held"
 
 
 class SignalsTest(ServeTest):
@@ -93,7 +102,7 @@ class SignalsTest(ServeTest):
         server.line_with("the model reads")
         after = server.predict([ROW])[1]
         load.end()
-        self.assertEqual((load.failed, load.refused), ([], 0))
+        self.assertEqual((load.failed, load.refused, load.closed), ([], 0, 0))
         self.assertNotEqual(before, after)
         self.assertEqual({json.dumps(json.loads(answer)) for answer in load.answers},
                          {json.dumps(before), json.dumps(after)})
@@ -123,10 +132,10 @@ class SignalsTest(ServeTest):
                 idle.recv(10000)
                 data = post(BODY)
                 slow.sendall(data[:-10])
-                time.sleep(0.3)
+                wait_for_bytes(server, len(BODY) - 10)
                 server.process.send_signal(number)
-                time.sleep(0.5)
-                self.assertIsNone(server.process.poll(), "it did not wait for a request")
+                with self.assertRaises(subprocess.TimeoutExpired, msg="it did not wait for a request"):
+                    server.process.wait(0.5)
                 slow.sendall(data[-10:])
                 answer = read_all(slow)
                 self.assertIn(b"HTTP/1.1 200", answer)
@@ -136,6 +145,65 @@ class SignalsTest(ServeTest):
             self.assertIn("ended", server.process.stderr.read())
             load.end()
             self.assertEqual(load.failed, [])
+            self.assertGreater(load.refused, 0)
+
+    def test_answers_what_it_has_read(self) -> None:
+        server = self.serve("--threads", "2")
+        data = post(BODY)
+        clients = [server.socket() for _ in range(50)]
+        for client in clients:
+            client.sendall(data[:-10])
+        wait_for_bytes(server, len(clients) * (len(BODY) - 10))
+        server.process.send_signal(signal.SIGTERM)
+        for client in clients:
+            client.sendall(data[-10:])
+        for client in clients:
+            self.assertIn(b"HTTP/1.1 200", read_all(client))
+            client.close()
+        self.assertEqual(server.process.wait(20), 143)
+
+    def test_requests_that_come_at_the_end(self) -> None:
+        """Connections are closed 0.1 s after the signal: a request is answered, refused, or not read."""
+        for turn in range(10):
+            server = self.serve("--threads", "2")
+            clients = [server.socket() for _ in range(40)]
+            for client in clients:
+                client.sendall(post(BODY))
+                client.recv(10000)
+            server.process.send_signal(signal.SIGTERM)
+            begun = time.monotonic()
+            for number, client in enumerate(clients):
+                time.sleep(max(0.0, begun + 0.09 + 0.0005 * number + 0.001 * turn - time.monotonic()))
+                with contextlib.suppress(OSError):
+                    client.sendall(post(BODY))
+            for client in clients:
+                self.assertIn(read_all(client)[:12], (b"", b"HTTP/1.1 200", b"HTTP/1.1 503"))
+                client.close()
+            self.assertEqual(server.process.wait(20), 143, server.process.stderr.read())
+
+    def test_signals_while_it_begins(self) -> None:
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                port = free.getsockname()[1]
+            process = subprocess.Popen([TRAINER, "serve", "--model", "model.safetensors", "--port", str(port)],
+                                       cwd=self.folder, text=True, stderr=subprocess.PIPE)
+            self.addCleanup(process.stderr.close)
+            self.addCleanup(process.kill)
+            # It takes connections from when it listens, and loads the model then.
+            while process.poll() is None:
+                with contextlib.suppress(ConnectionRefusedError):
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+            process.send_signal(number)
+            if number == signal.SIGHUP:
+                loads = 0
+                while loads < 2:
+                    line = process.stderr.readline()
+                    self.assertNotEqual(line, "", "it ended")
+                    loads += "the model reads" in line
+                process.send_signal(signal.SIGTERM)
+            self.assertIn("ended", process.stderr.read())
+            self.assertEqual(process.wait(20), 143)
 
     def test_addresses(self) -> None:
         server = self.serve()
@@ -154,6 +222,32 @@ class SignalsTest(ServeTest):
             other = Server(self.folder, "--bind", "::1")
             self.addCleanup(other.__exit__)
             self.assertIn("http://[::1]:", other.lines[-1])
+
+    def test_systemd_says_the_port(self) -> None:
+        done = run(["serve", "--model", "model.safetensors", "--bind", "systemd", "--port", "1"], self.folder)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("error: --port is not for --bind systemd", done.stderr)
+
+    def test_quiet_leaves_errors(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        server = subprocess.Popen([TRAINER, "serve", "--model", "served.safetensors", "--quiet", "--port", str(port)],
+                                  cwd=self.folder, text=True, stderr=subprocess.PIPE)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.kill)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+        while server.poll() is None:
+            with contextlib.suppress(ConnectionRefusedError):
+                connection.connect()
+                break
+        connection.request("GET", "/healthz")  # answered when the model is there
+        self.assertEqual(connection.getresponse().read(), b"ok\n")
+        connection.close()
+        self.model.unlink()
+        server.send_signal(signal.SIGHUP)
+        self.assertIn("error: the model that was loaded goes on: ", server.stderr.readline())
+        server.terminate()
+        self.assertEqual(server.stderr.read(), "")
 
     def test_a_missing_model_is_an_error(self) -> None:
         done = run(["serve", "--model", "none.safetensors"], self.folder)

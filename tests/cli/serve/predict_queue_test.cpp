@@ -55,13 +55,13 @@ TEST_F(PredictQueueTest, AnswersManyRequestsAsItAnswersOne) {
   const std::string kBody = R"([{"a":1,"b":2}])";
   std::string alone;
   {
-    PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+    PredictQueue queue({.threads = 1, .metrics = &metrics_, .log_error = {}});
     alone = ask(queue, model, kBody).body;
     EXPECT_THAT(alone, HasSubstr("[{\"v\":1,\"row\":0,\"prediction\":"));
   }
   std::vector<std::unique_ptr<Asked>> all;
   {
-    PredictQueue queue({.threads = 2, .metrics = &metrics_, .log = {}});
+    PredictQueue queue({.threads = 2, .metrics = &metrics_, .log_error = {}});
     for (int i = 0; i < 500; ++i) {
       all.push_back(std::make_unique<Asked>(budget_));
       queue.add(job(*all.back(), model, kBody));
@@ -76,7 +76,7 @@ TEST_F(PredictQueueTest, GivesErrorsToTheirRequestsOnly) {
   const std::string bodies[] = {R"([{"a":1,"b":2}])", R"([{"a":1,"b":2},{"a":"x","b":1}])",
                                 R"([{"a":1,"b":0},{"a":1,"b":3}])", "[]"};
   {
-    PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+    PredictQueue queue({.threads = 1, .metrics = &metrics_, .log_error = {}});
     for (int i = 0; i < 100; ++i) {
       all.push_back(std::make_unique<Asked>(budget_));
       queue.add(job(*all.back(), model, bodies[i % 4]));
@@ -97,7 +97,7 @@ TEST_F(PredictQueueTest, SharesTheThreadsAmongLargeRequestsAndModels) {
   std::string large = "[";
   for (int i = 0; i < 3000; ++i) large += R"({"a":1,"b":2},)";
   large.back() = ']';
-  PredictQueue queue({.threads = 2, .metrics = &metrics_, .log = {}});
+  PredictQueue queue({.threads = 2, .metrics = &metrics_, .log_error = {}});
   Asked one(budget_), two(budget_), three(budget_);
   queue.add(job(one, first, large));
   queue.add(job(two, second, large));
@@ -111,7 +111,7 @@ TEST_F(PredictQueueTest, SharesTheThreadsAmongLargeRequestsAndModels) {
 
 TEST_F(PredictQueueTest, KeepsNoModelThatNobodyAsks) {
   auto model = load_served(folder_.path("m.safetensors"));
-  PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+  PredictQueue queue({.threads = 1, .metrics = &metrics_, .log_error = {}});
   EXPECT_EQ(ask(queue, model, R"([{"a":1,"b":2}])").status, 200u);
   const std::weak_ptr<const ServedModel> kept = model;
   model.reset();
@@ -124,7 +124,7 @@ TEST_F(PredictQueueTest, KeepsNoModelThatNobodyAsks) {
 
 TEST_F(PredictQueueTest, RefusesAnswersWithoutRoom) {
   const auto model = load_served(folder_.path("m.safetensors"));
-  PredictQueue queue({.threads = 1, .metrics = &metrics_, .log = {}});
+  PredictQueue queue({.threads = 1, .metrics = &metrics_, .log_error = {}});
   ASSERT_TRUE(budget_.take(1 << 20));
   EXPECT_EQ(ask(queue, model, R"([{"a":1,"b":2}])").status, 503u);
   budget_.give(1 << 20);

@@ -29,16 +29,17 @@ class PredictServiceTest : public ::testing::Test {
     service_.emplace(PredictServiceArgs{.socket = std::move(socket),
                                         .threads = 1,
                                         .load = [this] { return load_served(folder_.path("m.safetensors")); },
-                                        .log =
-                                            [this](const std::string& line) {
-                                              const std::lock_guard lock(mutex_);
-                                              log_ += line + '\n';
-                                            }});
+                                        .log = [this](const std::string& line) { add_line(line); },
+                                        .log_error = [this](const std::string& line) { add_line("error: " + line); }});
   }
   std::string ask_for(const std::string& head, std::string_view body = {}) {
     return ask(
         connect_to(address_),
         cat(head, " HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ", body.size(), "\r\n\r\n", body));
+  }
+  void add_line(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    log_ += line + '\n';
   }
   std::string log() {
     const std::lock_guard lock(mutex_);
@@ -75,7 +76,8 @@ TEST_F(PredictServiceTest, AnswersWhoHasAskedBeforeItBegan) {
   const PredictService other({.socket = std::move(socket),
                               .threads = 2,
                               .load = [this] { return load_served(folder_.path("m.safetensors")); },
-                              .log = [](const std::string&) {}});
+                              .log = [](const std::string&) {},
+                              .log_error = [](const std::string&) {}});
   for (const Descriptor& client : clients) EXPECT_THAT(ask(client, ""), StartsWith("HTTP/1.1 200 "));
 }
 
