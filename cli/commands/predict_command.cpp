@@ -104,11 +104,7 @@ PredictionText make_text(const Predictor& predictor, const PredictArguments& arg
         "warning: the input changes the label in a way that cannot be undone: predictions stay as the model gives "
         "them\n");
   }
-  const PredictionKind kind = answers.kind();
-  if (arguments.threshold && kind != PredictionKind::yes_or_no && kind != PredictionKind::each_yes_or_no) {
-    throw UsageError("--threshold is for models that say yes or no, which this one does not", {},
-                     "a loss such as sigmoid_cross_entropy trains them");
-  }
+  if (arguments.threshold) check_threshold(answers);
   return PredictionText({.format = arguments.format, .answers = std::move(answers), .kept = predictor.kept_names()});
 }
 

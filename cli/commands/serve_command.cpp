@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,7 +53,7 @@ constexpr int64_t kUsualPort = 8080;
 struct ServeArguments : KeyArguments {
   std::string model, bind = "127.0.0.1";
   int64_t port = kUsualPort, threads = 0;
-  double threshold = 0.5;
+  std::optional<double> threshold;
   bool best = false, quiet = false;
 
   void declare(Command& c) {

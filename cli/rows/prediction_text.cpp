@@ -4,12 +4,20 @@
 #include <set>
 #include <utility>
 
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/rows/csv_text.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cli {
+
+void check_threshold(const Answers& answers) {
+  const PredictionKind kind = answers.kind();
+  if (kind == PredictionKind::yes_or_no || kind == PredictionKind::each_yes_or_no) return;
+  throw UsageError("--threshold is for models that say yes or no, which this one does not", {},
+                   "a loss such as sigmoid_cross_entropy trains them");
+}
 
 PredictionText::PredictionText(PredictionTextArgs args)
     : args_(std::move(args)),

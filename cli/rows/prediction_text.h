@@ -28,6 +28,9 @@ struct PredictedRow {
   std::optional<size_t> number = {};        // in JSON it stands in the place of `place`
 };
 
+// Throws UsageError if the answers are not yes or no, so that --threshold would change nothing.
+void check_threshold(const Answers& answers);
+
 class PredictionText {
  public:
   explicit PredictionText(PredictionTextArgs args);

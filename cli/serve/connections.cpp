@@ -2,6 +2,8 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,6 +16,8 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{250}, kLookForQuiet{10}, kQuiet{100};
+// The library sometimes does not see that a client has closed. It has this long to begin with what it has read.
+constexpr std::chrono::milliseconds kGone{1000};
 
 constexpr std::string_view kTooSlow = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
@@ -30,6 +34,12 @@ void ClientConnection::enter(State state) noexcept {
   if (state == State::waiting) received_ = bytes_received(descriptor_);
   since_ = Clock::now();
   state_ = state;
+}
+
+bool ClientConnection::gets_no_more() const {
+  pollfd status{.fd = descriptor_, .events = POLLRDHUP, .revents = 0};
+  int unread = 0;
+  return ::poll(&status, 1, 0) > 0 && ::ioctl(descriptor_, FIONREAD, &unread) == 0 && unread == 0;
 }
 
 bool ClientConnection::has_begun() const { return bytes_received(descriptor_) > received_; }
@@ -101,7 +111,10 @@ void Connections::close_slow() {
       if (known.begun == Clock::time_point()) continue;
       since = known.begun;
     }
-    if (now - since < (state == State::sending ? limits_.read : limits_.arrive)) continue;
+    const auto most = state == State::sending      ? limits_.read
+                      : connection->gets_no_more() ? std::min(limits_.arrive, kGone)
+                                                   : limits_.arrive;
+    if (now - since < most) continue;
     if (state != State::sending) {
       // Nothing was sent for this request yet. A client that does not take it is closed without it.
       (void)::send(connection->descriptor_, kTooSlow.data(), kTooSlow.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

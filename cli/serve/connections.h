@@ -28,7 +28,8 @@ class ClientConnection {
 
  private:
   friend class Connections;
-  bool has_begun() const;  // whether bytes came since it waits
+  bool has_begun() const;     // whether bytes came since it waits
+  bool gets_no_more() const;  // whether the client sends no more, and all that it sent was read
 
   const int descriptor_;
   std::atomic<State> state_{State::waiting};

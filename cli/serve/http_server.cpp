@@ -36,6 +36,14 @@ int add_to_head(void* head, int kind, const char* name, const char* value) {
   return MhdCalls::kYes;
 }
 
+// Of the target of a request, which may be a whole address.
+std::string_view path_of(std::string_view target) {
+  constexpr std::string_view kScheme = "http://";
+  if (!same_text(target.substr(0, kScheme.size()), kScheme)) return target;
+  const size_t begin = target.find('/', kScheme.size());
+  return begin == target.npos ? "/" : target.substr(begin);
+}
+
 }  // namespace
 
 HttpAnswer refusal(unsigned status, std::string_view error, std::string_view hint) {
@@ -132,7 +140,7 @@ struct HttpServer::Impl {
     Exchange& exchange = *made;
     *request = made.release();
     exchange.method = method;
-    exchange.path = url;
+    exchange.path = path_of(url);
     exchange.bytes = BudgetShare(args_.budget);
     exchange.answer_ = refuse(exchange);
     if (!exchange.answer_) return MhdCalls::kYes;

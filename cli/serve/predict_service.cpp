@@ -53,7 +53,7 @@ std::optional<HttpAnswer> refuse_route(const HttpExchange& exchange) {
 }
 
 std::string columns_text(const ServedModel& model) {
-  constexpr size_t kMost = 6;
+  constexpr size_t kMost = 50;
   return join_first(model.network.dialect().header, kMost);
 }
 

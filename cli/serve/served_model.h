@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "millrace/cli/rows/prediction_text.h"
@@ -14,11 +15,13 @@ namespace millrace::cli {
 
 class ServedModel {
  public:
-  // Throws as TextNetwork's constructor.
-  ServedModel(ModelFile file, const NetworkOptions& options, const Catalog& catalog, double threshold)
+  // Throws as TextNetwork's constructor, and UsageError if the model has no threshold.
+  ServedModel(ModelFile file, const NetworkOptions& options, const Catalog& catalog, std::optional<double> threshold)
       : network(std::move(file), options, catalog),
         reader(RowKeys(network.dialect(), network.keys(), network.unread())),
-        text({.format = "jsonl", .answers = network.answers(threshold)}) {}
+        text({.format = "jsonl", .answers = network.answers(threshold.value_or(0.5))}) {
+    if (threshold) check_threshold(network.answers(*threshold));
+  }
 
   const TextNetwork network;
   const RowReader reader;

@@ -29,6 +29,7 @@ class ClientsTest(ServeTest):
         for method, path, status in (("GET", "/healthz", 200), ("HEAD", "/healthz", 200), ("HEAD", "/metrics", 200),
                                      ("GET", "/", 404), ("POST", "/predict/", 404), ("POST", "/predict?x=1", 200),
                                      ("GET", "/predict", 405), ("HEAD", "/predict", 405), ("PUT", "/predict", 405),
+                                     ("GET", "http://a.b/healthz", 200), ("GET", "http://a.b", 404),
                                      ("POST", "/healthz", 405), ("OPTIONS", "/predict", 405), ("BREW", "/predict", 405)):
             got, body, response = server.ask(method, path, BODY if method in ("POST", "PUT", "BREW") else None)
             self.assertEqual(got, status, f"{method} {path}: {body!r}")
@@ -37,7 +38,7 @@ class ClientsTest(ServeTest):
             if status >= 400 and method != "HEAD":
                 self.assertIn("error", json.loads(body))
         metrics = server.metrics()
-        self.assertEqual(metrics['millrace_requests_total{path="other",code="404"}'], 2)
+        self.assertEqual(metrics['millrace_requests_total{path="other",code="404"}'], 3)
         self.assertEqual(metrics['millrace_model_loads_total{result="ok"}'], 1)
         self.assertEqual(metrics["millrace_rows_total"], 1)
         self.assertEqual(metrics["millrace_held_bytes"], 0)
@@ -92,10 +93,13 @@ class ClientsTest(ServeTest):
             answers = read_all(connection)
         self.assertEqual(answers.count(b"HTTP/1.1 200"), 21, answers[:300])
         self.assertEqual(answers.count(b"HTTP/1.1 400"), 1)
-        with server.socket() as connection:  # half of a request
-            connection.sendall(post(BODY)[:-5])
-            connection.shutdown(socket.SHUT_WR)
-            self.assertNotIn(b"200", read_all(connection))
+        for part in (post(BODY)[:-5], b"POST /pre"):  # of a request
+            with server.socket() as connection:
+                begun = time.monotonic()
+                connection.sendall(part)
+                connection.shutdown(socket.SHUT_WR)
+                self.assertNotIn(b"200", read_all(connection))
+                self.assertLess(time.monotonic() - begun, 5)
         self.check_serves(server)
 
     def test_idle_clients_block_nobody(self) -> None:

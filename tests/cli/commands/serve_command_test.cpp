@@ -51,6 +51,9 @@ TEST(ServeCommand, SaysWhatIsWrongWithItsWords) {
   EXPECT_THAT(says({"--model", "m", "--port", "70000"}, 2), HasSubstr("--port"));
   EXPECT_THAT(says({"--model", "none.safetensors", "--port", "0"}, 66), HasSubstr("none.safetensors"));
   EXPECT_THAT(says({"--model", "m", "--bind", "systemd"}, 78), HasSubstr("cannot use the socket of systemd"));
+  train_served(folder, "m.safetensors");
+  EXPECT_THAT(says({"--model", "m.safetensors", "--threshold", "0.3", "--port", "0"}, 2),
+              HasSubstr("--threshold is for models that say yes or no"));
 }
 
 }  // namespace
