@@ -45,7 +45,7 @@ TEST(FloatMode, LeavesTheHostsExceptionFlags) {
   std::feraiseexcept(FE_OVERFLOW);
   {
     const FloatMode mode;
-    std::feraiseexcept(FE_INEXACT);
+    EXPECT_NE(third(), 0);  // which is inexact
   }
   EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), FE_OVERFLOW);
   std::feclearexcept(FE_ALL_EXCEPT);
