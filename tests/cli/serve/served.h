@@ -27,7 +27,7 @@ inline void train_served(const TempFolder& folder, const std::string& name, int 
 }
 
 inline std::shared_ptr<const ServedModel> load_served(const std::string& path) {
-  return std::make_shared<const ServedModel>(ModelFile::read(path), NetworkOptions(), Catalog::builtin(), 0.5);
+  return std::make_shared<const ServedModel>(ModelFile::read(path), NetworkOptions(), Catalog::builtin(), std::nullopt);
 }
 
 }  // namespace millrace::cli
