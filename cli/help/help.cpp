@@ -63,7 +63,9 @@ std::string help_page(const Command& command) {
   std::string out = cat(text.summary, "\n\nUSAGE:\n", text.usage, '\n', option_groups(command), subcommands(command),
                         '\n', text.details);
   // Commands that take a configuration or a model can end with any of these.
-  if (command.option("--set") != nullptr || command.option("--model") != nullptr) out += cat("\nEXIT CODES:\n  ", wrapped(exit_codes_text(), 2, 2), '\n');
+  if (command.option("--set") != nullptr || command.option("--model") != nullptr) {
+    out += cat("\nEXIT CODES:\n  ", wrapped(exit_codes_text(), 2, 2), '\n');
+  }
   return cat(out, "\nSEE ALSO:\n  ", wrapped(text.see_also, 2, 2), '\n');
 }
 

@@ -184,7 +184,7 @@ TEST(HelpTest, EveryExampleRuns) {
     if (command->name() == "worker" || command->name() == "serve") continue;  // until they are stopped
     for (const std::string& example : examples_of(help_page(*command))) {
       const auto result = testing::run_command({"/bin/bash", "-c", example}, {.folder = folder.path()});
-      if (result.err.find(" need libzmq, ") != std::string::npos) continue;  // which is not there
+      if (result.err.find(" need libzmq, ") != std::string::npos) continue;         // which is not there
       if (result.err.find("error: --check needs ") != std::string::npos) continue;  // onnxruntime, or python3
       EXPECT_EQ(result.exit_code, 0) << example << '\n' << result.err;
     }
