@@ -87,7 +87,7 @@ class Passes {
     });
   }
 
-  // The forward pass twice: tiles of images, then each image alone.
+  // Measures the forward pass in two ways: by tiles of images, and one image at a time.
   void both_ways(const std::string& name, int64_t channels, int64_t filters, int64_t size, int64_t kernel) {
     ConvolutionSpec spec{.batch = kBatch, .in_channels = channels, .out_channels = filters, .height = {}, .width = {}};
     spec.height = spec.width = {.in = size, .kernel = kernel};

@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/cli/arguments/configuration.h"
@@ -9,6 +9,7 @@
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/output.h"
 #include "millrace/cli/text/json_text.h"
+#include "millrace/cli/text/text_layout.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/onnx/onnx_file.h"
 #include "millrace/core/text.h"
@@ -61,11 +62,9 @@ struct ExportArguments : PluginArguments {
 };
 
 std::string ports_text(const std::vector<OnnxGraph::Port>& ports) {
-  constexpr size_t kMost = 10;
   std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(ports.size(), kMost); ++i) names.push_back(ports[i].name);
-  if (ports.size() > kMost) names.push_back(count_of(static_cast<int64_t>(ports.size() - kMost), "other"));
-  return join(names);
+  for (const OnnxGraph::Port& port : ports) names.push_back(port.name);
+  return join_first(std::move(names), 10);
 }
 
 void write_model(const ExportArguments& arguments, const OnnxModel& model) {

@@ -1,4 +1,4 @@
-// Compares the answers of a model here with those of its ONNX file in onnxruntime.
+// Compares what a model answers here with what its ONNX file answers in onnxruntime.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ pid_t start_python(int stream, const std::string& file) {
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  // In a group of its own, so that Ctrl-C reaches this program alone, which then calls stop() and ends it.
+  // Python is in a process group of its own. So Ctrl-C reaches only this program, and stop() ends Python.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   const char* const words[] = {"python3", "-c", kProgram, file.c_str(), nullptr};

@@ -104,17 +104,24 @@ void Connections::close_slow() {
   for (auto& [connection, known] : all_) {
     const State state = connection->state_;
     Clock::time_point since = connection->since_;
-    if (state == State::answering) continue;
+    if (state == State::answering) {
+      known.gone = {};
+      continue;
+    }
     if (state == State::waiting) {
       if (known.waits_since != since) known.waits_since = since, known.begun = {};
       if (known.begun == Clock::time_point() && connection->has_begun()) known.begun = now;
       if (known.begun == Clock::time_point()) continue;
       since = known.begun;
     }
-    const auto most = state == State::sending      ? limits_.read
-                      : connection->gets_no_more() ? std::min(limits_.arrive, kGone)
-                                                   : limits_.arrive;
-    if (now - since < most) continue;
+    if (state == State::sending || !connection->gets_no_more()) {
+      known.gone = {};
+    } else if (known.gone == Clock::time_point()) {
+      known.gone = now;
+    }
+    const bool slow = now - since >= (state == State::sending ? limits_.read : limits_.arrive);
+    const bool gone = known.gone != Clock::time_point() && now - known.gone >= kGone;
+    if (!slow && !gone) continue;
     if (state != State::sending) {
       // Nothing was sent for this request yet. A client that does not take it is closed without it.
       (void)::send(connection->descriptor_, kTooSlow.data(), kTooSlow.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

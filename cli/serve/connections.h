@@ -68,6 +68,7 @@ class Connections {
     std::unique_ptr<ClientConnection> connection;
     // Since when it waits, and when it was seen that its next request has begun to arrive.
     Clock::time_point waits_since = {}, begun = {};
+    Clock::time_point gone = {};  // when it was seen that its client sends no more
   };
   mutable Mutex mutex_;
   std::unordered_map<ClientConnection*, Known> all_ MILLRACE_GUARDED_BY(mutex_);

@@ -205,11 +205,11 @@ struct HttpServer::Impl {
 
   // The body is there, or an answer is.
   int go_on(Exchange& exchange) {
-    if (!exchange.answer_) exchange.answer_ = args_.prepare(exchange);
     // The library ends the process if a connection is suspended when it stops.
     if (!exchange.answer_ && !connections_.begin_answer(*client_of(exchange.connection_))) {
       exchange.answer_ = refusal(503, "the server ends", "ask again soon");
     }
+    if (!exchange.answer_) exchange.answer_ = args_.prepare(exchange);
     if (exchange.answer_) return send(exchange);
     mhd_.suspend(exchange.connection_);
     try {

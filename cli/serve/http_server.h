@@ -52,7 +52,7 @@ struct HttpServerArgs {
   Descriptor listening;
   int threads = 1;
   ByteBudget* budget = nullptr;
-  // Answers a request by its head alone: one that has no place here.
+  // Called when the head of a request is there. An answer refuses the request.
   std::function<std::optional<HttpAnswer>(const HttpExchange&)> refuse;
   // Called on a thread of the server with a whole request. If there is no answer yet, it sets HttpExchange::start,
   // which is called next. Neither may wait.

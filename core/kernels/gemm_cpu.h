@@ -21,8 +21,8 @@ std::unique_ptr<Gemm> make_sgemm_gemm(Context& context, const GemmSpec& spec);
 // op(b) are contiguous.
 std::unique_ptr<Gemm> make_matmul_gemm(Context& context, const GemmSpec& spec);
 
-// f32, any shape: every element of c is a dot product of rows, whose order depends on k alone. REQUIRES: rows of op(a)
-// and columns of op(b) are contiguous.
+// f32, any shape. Every element of c is the dot product of two rows, in an order that depends only on k. REQUIRES: rows
+// of op(a) and columns of op(b) are contiguous.
 std::unique_ptr<Gemm> make_dots_gemm(Context& context, const GemmSpec& spec);
 
 }  // namespace millrace::cpu

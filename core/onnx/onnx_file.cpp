@@ -59,7 +59,7 @@ class Message {
   std::string bytes_;
 };
 
-// The numbers of fields are those of onnx.proto.
+// Fields have the numbers that onnx.proto gives them.
 
 Message attribute_message(const OnnxAttribute& attribute) {
   enum Kind : int64_t { real = 1, whole = 2, text = 3, wholes = 7, texts = 8 };

@@ -1,5 +1,5 @@
-// OnnxWhole: an int64 tensor of an OnnxGraph, to write formulas with. Divisions and remainders are those of numbers
-// that are not negative.
+// OnnxWhole: an int64 tensor of an OnnxGraph, to write formulas with. Divisions and remainders are right if no number
+// is negative.
 #pragma once
 
 #include <string>

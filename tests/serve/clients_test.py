@@ -102,6 +102,18 @@ class ClientsTest(ServeTest):
                 self.assertLess(time.monotonic() - begun, 5)
         self.check_serves(server)
 
+    def test_half_closed_after_a_slow_body(self) -> None:
+        server = self.serve()
+        row = json.dumps(ROW).replace("age", "\\u0061ge")  # which takes the reader longer
+        request = post(f"[{','.join([row] * (MOST_BODY // (len(row) + 1) - 1))}]".encode(), "Connection: close")
+        for _ in range(3):
+            with server.socket() as connection:
+                connection.sendall(request[:-1])
+                time.sleep(1.2)
+                connection.sendall(request[-1:])
+                connection.shutdown(socket.SHUT_WR)
+                self.assertEqual(status_of(read_all(connection)), 200)
+
     def test_idle_clients_block_nobody(self) -> None:
         server = self.serve("--threads", "2")
         idle = [server.connect() for _ in range(200)]

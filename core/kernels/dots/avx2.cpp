@@ -146,8 +146,8 @@ MILLRACE_FMA256 void dots_avx2(const Dots& dots) {
   const auto b = [&](int64_t column) { return dots.b + column * dots.ldb; };
   const auto c = [&](int64_t row, int64_t column) { return dots.c + row * dots.ldc + column; };
   int64_t column = 0;
-  // A row alone has 4 columns at a time, too: rows of b are often a multiple of 4 KiB apart, and then 8 of them and a
-  // would need more lines of a set of the first cache than it has.
+  // A single row has 4 columns at a time, too, not 8. Rows of b are often a multiple of 4 KiB apart, so all of them
+  // need the same set of the first cache, which has 8 lines, and a needs one of these.
   for (; column + 4 <= dots.columns; column += 4) {
     int64_t row = 0;
     for (; row + 3 <= dots.rows; row += 3) rows_by_4<3>(dots, rest, a(row), b(column), c(row, column));

@@ -1,5 +1,5 @@
-// Dot products of rows with rows: c[i][j] = the sum over k of a[i][k] * b[j][k], each in an order that depends on k
-// alone.
+// Dot products of rows with rows: c[i][j] = the sum over k of a[i][k] * b[j][k], each in an order that depends only
+// on k.
 //
 // Products number k are added up in lane k % kLanes, one after another; then the lanes are joined: lane l with l + 4,
 // then l with l + 2, then 0 with 1. So where a row is, and which rows are computed with it, changes no bit. All

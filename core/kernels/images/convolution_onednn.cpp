@@ -83,7 +83,7 @@ class Described {
 };
 
 // The common part of the passes. A batch is cut into tiles of images, of at most two sizes; each tile is one call of a
-// primitive, or with `alone` one for each of its images.
+// primitive. With `alone`, each image is one call.
 class ImagePass : public Convolution {
  public:
   ImagePass(Context& context, const ConvolutionSpec& spec, bool alone, int64_t most_tiles = kNoLimit)

@@ -90,7 +90,7 @@ TEST_F(ExportCommandTest, ARowThatDiffersIsAnError) {
 }
 
 TEST_F(ExportCommandTest, CtrlCEndsTheWaitForPython) {
-  // Where it waits: for the first answer, and for those of a batch.
+  // It waits for the first answer, and later for the answers for a batch.
   for (const char* answer : {"", "echo ready 1.2 >&0\nread line\n"}) {
     folder_.write("python3", std::string("#!/bin/sh\n") + answer + "touch waits\nexec sleep 1000\n");
     std::filesystem::permissions(folder_.path("python3"), std::filesystem::perms::owner_all);

@@ -1,4 +1,4 @@
-// tests/cli/export compares the values with those of decode_csv.
+// tests/cli/export checks that the values are what decode_csv reads.
 #include "millrace/input/csv/onnx_columns.h"
 
 #include <gtest/gtest.h>
