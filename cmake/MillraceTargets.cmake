@@ -28,6 +28,9 @@ function(millrace_options target)
   endif()
   # core/threads/mutex.h
   list(APPEND warnings $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+  # Messages name a file as the repository does, wherever it was built.
+  target_compile_options(${target} PRIVATE
+                         $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno;-ffunction-sections>)
   if(MILLRACE_WITH_CUDA AND NOT MILLRACE_CUDA_EMULATED)
     # Drivers older than CUDA 12.4's do not know the compression; the programs of CUDA 13 do not run on those.
@@ -120,8 +123,10 @@ function(millrace_cuda_units out name)
     list(REMOVE_ITEM ARGN ${some})
     list(LENGTH ARGN left)
     list(LENGTH units number)
+    # Relative names, so that clones share what a compiler cache keeps.
     set(content "")
     foreach(source ${some})
+      file(RELATIVE_PATH source ${PROJECT_BINARY_DIR}/generated ${source})
       string(APPEND content "#include \"${source}\"\n")
     endforeach()
     set(unit ${PROJECT_BINARY_DIR}/generated/${name}_${number}.cu)

@@ -168,7 +168,6 @@ class Machine:
             MILLRACE_CUDA_LIBRARIES=":".join(self.libraries),
             MILLRACE_SOURCE_DIR=self.source,
             MILLRACE_BINARY_DIR=folder,
-            MILLRACE_TRAINER=os.path.join(folder, "trainer"),
         )
         if self.emulated:
             self.environment.setdefault("MILLRACE_EMULATED_GPUS", "1")

@@ -29,7 +29,7 @@ class PluginOptionTest : public ::testing::Test {
   }
 
   TempFolder folder_;
-  const std::string plugin_ = test::path_from("MILLRACE_TEST_PLUGIN", MILLRACE_TEST_PLUGIN);
+  const std::string plugin_ = test::plugin("swish");
 };
 
 TEST_F(PluginOptionTest, AddsKindsToEveryCommandThatReadsAConfiguration) {
@@ -74,7 +74,7 @@ TEST_F(PluginOptionTest, IsRefusedTwiceAndWhereItIsNone) {
 }
 
 TEST_F(PluginOptionTest, ThatFailsHalfWayAddsNothing) {
-  const std::string failing = test::path_from("MILLRACE_TEST_FAILING_PLUGIN", MILLRACE_TEST_FAILING_PLUGIN);
+  const std::string failing = test::plugin("failing_plugin");
   if (!std::filesystem::exists(failing)) GTEST_SKIP() << failing << " is not there";
   const CommandResult result = run({"layers", "same", "--plugin", failing});
   EXPECT_EQ(result.exit_code, 78);

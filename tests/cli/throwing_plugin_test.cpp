@@ -70,7 +70,7 @@ class ThrowingPluginTest : public ::testing::Test {
       "  throwing_optimizer\n";
 
   TempFolder folder_;
-  const std::string plugin_ = test::path_from("MILLRACE_TEST_THROWING_PLUGIN", MILLRACE_TEST_THROWING_PLUGIN);
+  const std::string plugin_ = test::plugin("throwing_plugin");
 };
 
 TEST_F(ThrowingPluginTest, EndsTheProgramWithNameAndPlace) {

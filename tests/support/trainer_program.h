@@ -9,7 +9,7 @@
 
 namespace millrace::testing {
 
-inline std::string trainer_program() { return test::path_from("MILLRACE_TRAINER", MILLRACE_TRAINER); }
+inline std::string trainer_program() { return test::binary_dir() + "/trainer"; }
 
 inline std::vector<std::string> trainer_words(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), trainer_program());

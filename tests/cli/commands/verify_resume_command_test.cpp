@@ -96,9 +96,8 @@ TEST_F(VerifyResumeCommand, KeepsWhatItIsAskedToKeep) {
 }
 
 TEST_F(VerifyResumeCommand, FindsWhatIsNotResumed) {
-  const CommandResult result = run({"--kills", "1000", "--json", "--plugin",
-                                    test::path_from("MILLRACE_TEST_FORGETFUL_PLUGIN", MILLRACE_TEST_FORGETFUL_PLUGIN),
-                                    "--set", "model=[{dense: {units: 3}}, forgetful, {dense: {units: 1}}]"});
+  const CommandResult result = run({"--kills", "1000", "--json", "--plugin", test::plugin("forgetful_plugin"), "--set",
+                                    "model=[{dense: {units: 3}}, forgetful, {dense: {units: 1}}]"});
   ASSERT_EQ(result.exit_code, 70) << result.out << result.err;
   const auto event = nlohmann::json::parse(result.out);
   EXPECT_EQ(event["equal"], false);

@@ -13,7 +13,7 @@ namespace millrace::cli {
 
 // Puts it first in PATH, from which another test may have taken it. False if there is none.
 inline bool use_onnx_python() {
-  const std::string own = test::path_from("MILLRACE_SOURCE_DIR", MILLRACE_SOURCE_DIR) + "/build/onnx-python/bin";
+  const std::string own = test::source_dir() + "/build/onnx-python/bin";
   const char* const set = std::getenv("PATH");
   const std::string path = set != nullptr ? set : "";
   if (std::filesystem::exists(own) && !path.starts_with(own)) ::setenv("PATH", cat(own, ':', path).c_str(), 1);
