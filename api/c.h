@@ -42,7 +42,8 @@ typedef enum millrace_status {
   MILLRACE_ERROR_IO = 4,       /* reading or writing failed */
   MILLRACE_ERROR_DEVICE = 5,   /* a device or one of its libraries failed */
   MILLRACE_ERROR_INTERNAL = 6, /* a promise of the library was broken, or memory ran out */
-  MILLRACE_ERROR_ARGUMENT = 7  /* this call's arguments are wrong: a NULL, a size */
+  MILLRACE_ERROR_ARGUMENT = 7, /* this call's arguments are wrong: a NULL, a size */
+  MILLRACE_ERROR_CALL = 8      /* this call comes too late, or too early: a trainer runs once */
 } millrace_status;
 
 /* MAJOR.MINOR.PATCH, as text. */
@@ -354,7 +355,8 @@ MILLRACE_C_EXPORT size_t millrace_input_shape(const millrace_input* input, size_
 MILLRACE_C_EXPORT int64_t millrace_input_batch_size(const millrace_input* input);
 
 /* Makes the next batch. *batch receives NULL at the end of the data, and after millrace_input_stop(). An error of the
- * data is returned by every further call, too. */
+ * data is returned by every further call, too. Fails with MILLRACE_ERROR_CALL while another thread is inside of this
+ * function, millrace_input_save() or millrace_input_restore() for the same input; these two do so, too. */
 MILLRACE_C_EXPORT millrace_status millrace_input_next(millrace_input* input, millrace_batch** batch,
                                                       millrace_error** error);
 /* Makes millrace_input_next() return soon, even a call that is waiting now. It may be called from any thread, but not

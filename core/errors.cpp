@@ -49,6 +49,7 @@ MILLRACE_DEFINE_ERROR(IoError, Error, io);
 MILLRACE_DEFINE_ERROR(MissingError, IoError, missing);
 MILLRACE_DEFINE_ERROR(DeviceError, Error, device);
 MILLRACE_DEFINE_ERROR(InternalError, Error, internal);
+MILLRACE_DEFINE_ERROR(CallError, InternalError, internal);
 
 Error& Error::add_context(std::string_view context) {
   message_ = std::string(context) + ": " + message_;

@@ -107,6 +107,8 @@ MILLRACE_DECLARE_ERROR(MissingError, IoError);
 MILLRACE_DECLARE_ERROR(DeviceError, Error);
 // The library broke a promise: a bug in it, or lack of memory.
 MILLRACE_DECLARE_ERROR(InternalError, Error);
+// The program made a call too late, or too early: a trainer runs once.
+MILLRACE_DECLARE_ERROR(CallError, InternalError);
 
 // The text of an exception from the code of others, whose what() may return null.
 inline std::string_view what_of(const std::exception& exception) {

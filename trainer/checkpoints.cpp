@@ -25,6 +25,7 @@ namespace millrace {
 namespace {
 
 constexpr const char* kFiles = "files";  // the scope of appended files in a state
+constexpr const char* kMakeAnother = "make another trainer of the same configuration";
 
 class FolderCheckpoints final : public Checkpoints {
  public:
@@ -107,12 +108,12 @@ CheckpointFolder& FolderCheckpoints::folder() {
 uint64_t FolderCheckpoints::memory_bound() const { return state_.most_bytes() + 4 * state_.state_bound(); }
 
 void FolderCheckpoints::appends_to(const std::string& path) {
-  if (tried_) throw InternalError("appends_to() is called before resume(), which cuts the file");
+  if (tried_) throw CallError("appends_to() is called before resume(), which cuts the file");
   appended_.add(path);
 }
 
 std::optional<ResumeReport> FolderCheckpoints::resume(const std::string& file) {
-  if (std::exchange(tried_, true)) throw InternalError("a training is resumed once");
+  if (std::exchange(tried_, true)) throw CallError("a training is resumed once", {}, kMakeAnother);
   try {
     ResumeReport report;
     const std::optional<Checkpoint> found = file.empty() ? newest(report.warnings) : given(file);
@@ -197,7 +198,7 @@ void FolderCheckpoints::go_on(const Checkpoint& from, ResumeReport& report) {
 }
 
 std::vector<std::string> FolderCheckpoints::begin() {
-  if (tried_ && !resumed_) throw InternalError("a training that could not be resumed cannot run", {}, "make another");
+  if (tried_ && !resumed_) throw CallError("a training that could not be resumed cannot run", {}, kMakeAnother);
   if (!tried_ && !folder().list().empty()) {
     throw args_.config.node("checkpoint")
         .error(cat(quote(options_.dir, 4096), " holds checkpoints of a training"),

@@ -324,6 +324,7 @@ std::optional<ResumeReport> Trainer::resume(const std::string& file) {
     throw ConfigError("a training without the key checkpoint cannot be resumed", config().written.place(),
                       "set checkpoint.dir");
   }
+  impl_->loop->require_first_run();
   return impl_->resumed = impl_->checkpoints->resume(file);
 }
 

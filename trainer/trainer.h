@@ -225,7 +225,7 @@ class MILLRACE_EXPORT Trainer {
   // the model if the key `save` is set. If it was stopped and the model is the one of its best validation, the model of
   // the last step is saved, too (TrainResult::saved_last). With the key `checkpoint` the state of the training is
   // written meanwhile, and at the end; without resume(), a folder that holds checkpoints is a ConfigError. Only once: a
-  // second call throws InternalError, also when the first one failed. After an error, the model is as the last finished
+  // second call throws CallError, also when the first one failed. After an error, the model is as the last finished
   // step left it, and steps() is the number of finished steps.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;

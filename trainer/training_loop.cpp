@@ -57,7 +57,7 @@ void TrainingLoop::begin(const TrainCallbacks& given) {
 }
 
 void TrainingLoop::require_first_run() const {
-  if (begun_) throw InternalError("a trainer runs once", {}, "make another one from the same configuration");
+  if (begun_) throw CallError("the training has begun already", {}, "make another trainer of the same configuration");
 }
 
 const RowBlock* TrainingLoop::next_batch() {
@@ -310,7 +310,7 @@ void TrainingLoop::save(State& state) {
 }
 
 void TrainingLoop::restore(const State& state) {
-  if (begun_) throw InternalError("a training can only be restored before it runs");
+  require_first_run();
   constexpr auto kMost = static_cast<int64_t>(State::kMostCount);
   steps_done_ = state.count("steps", kMost);
   rows_done_ = rows_before_window_ = state.count("rows");

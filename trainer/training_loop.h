@@ -47,7 +47,7 @@ class TrainingLoop final : public TrainingPart {
   TrainingLoop& operator=(const TrainingLoop&) = delete;
 
   // Trains to the end. Fills in everything of the result except `saved`. Only once: a second
-  // call throws InternalError, also when the first one failed.
+  // call throws CallError, also when the first one failed.
   TrainResult run(const TrainCallbacks& callbacks);
   // Throws the error of a second run().
   void require_first_run() const;

@@ -53,6 +53,8 @@ millrace_status guarded(millrace_error** out, FunctionRef<void()> body) noexcept
       return MILLRACE_OK;
     } catch (const ArgumentError& error) {
       return give(out, MILLRACE_ERROR_ARGUMENT, error);
+    } catch (const CallError& error) {
+      return give(out, MILLRACE_ERROR_CALL, error);
     } catch (const Error& error) {
       return give(out, status_of(error.kind()), error);
     } catch (const std::bad_alloc&) {

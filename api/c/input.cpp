@@ -1,6 +1,7 @@
 // Inputs and batches of the C interface. A batch owns a RowBlock; a batch that is freed gives it back to its input, for
 // a later batch.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "millrace/api/c/spare_blocks.h"
 #include "millrace/c.h"
 #include "millrace/core/context.h"
+#include "millrace/core/errors.h"
 #include "millrace/core/state.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/pipeline.h"
@@ -55,9 +57,25 @@ struct millrace_input {
   std::shared_ptr<SpareBlocks> spare = std::make_shared<SpareBlocks>();
   State state = {};
   std::string saved = {};
+  std::atomic<bool> in_use = false;
 };
 
 namespace {
+
+// Refuses a second call for an input while one goes on.
+class InputUse {
+ public:
+  explicit InputUse(millrace_input& input) : in_use_(input.in_use) {
+    if (!in_use_.exchange(true)) return;
+    throw CallError("the input is in use, by another thread or by the function that this one calls");
+  }
+  ~InputUse() { in_use_.store(false); }
+  InputUse(const InputUse&) = delete;
+  InputUse& operator=(const InputUse&) = delete;
+
+ private:
+  std::atomic<bool>& in_use_;
+};
 
 // As `trainer input` reads a configuration.
 millrace_input* open_input(Spec spec, const std::vector<std::string>& settings, bool held_out, const Catalog& catalog) {
@@ -135,6 +153,7 @@ millrace_status millrace_input_next(millrace_input* input, millrace_batch** batc
     require(batch, "batch");
     *batch = nullptr;
     require(input, "input");
+    const InputUse use(*input);
     std::optional<RowBlock> spare = input->spare->take();
     std::unique_ptr<millrace_batch> made(
         new millrace_batch{input->spare, spare ? std::move(*spare) : input->pipeline.make_slot()});
@@ -151,6 +170,7 @@ millrace_status millrace_input_save(millrace_input* input, const void** bytes, s
     require(input, "input");
     require(bytes, "bytes");
     require(size, "size");
+    const InputUse use(*input);
     input->pipeline.save(input->state);
     input->saved = input->state.encode();
     *bytes = input->saved.data();
@@ -162,6 +182,7 @@ millrace_status millrace_input_restore(millrace_input* input, const void* bytes,
   return guarded(error, [&] {
     require(input, "input");
     require(bytes, "bytes");
+    const InputUse use(*input);
     input->pipeline.restore(State::decode({static_cast<const char*>(bytes), size}));
   });
 }

@@ -391,8 +391,8 @@ void Pipeline::save(State& out) const {
   const Impl& impl = *impl_;
   if (impl.options.pieces) throw InternalError("the state of an input cannot be saved if batches come in pieces");
   if (impl.cut_off) {
-    throw InternalError("the input's state cannot be saved: its last batch was cut off by an error or by cancel()", {},
-                        "save between two batches");
+    throw CallError("the input's state cannot be saved: its last batch was cut off by an error or by cancel()", {},
+                    "save between two batches");
   }
   out.clear();
   out.set_text("graph", impl.own_fingerprint);
@@ -413,7 +413,10 @@ void Pipeline::save(State& out) const {
 
 void Pipeline::restore(const State& state) {
   Impl& impl = *impl_;
-  if (impl.started) throw InternalError("the input's state can only be restored before the first batch");
+  if (impl.started) {
+    throw CallError("the input's state can only be restored before the first batch", {},
+                    "make another input of the same configuration");
+  }
   const FloatMode mode;  // rows are read again, so numbers are parsed
   const std::string &own = impl.own_fingerprint, &other = state.text("graph");
   const std::string kept = lines_to_keep(impl.graph, own), other_kept = lines_to_keep(impl.graph, other);

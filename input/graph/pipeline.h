@@ -202,7 +202,7 @@ class MILLRACE_EXPORT Pipeline {
 
   // The state after the last batch. After restore(), a new pipeline of the same graph goes on from there, with any
   // number of threads. Options that decide only how fast rows come, or only when they end (Decides), may differ: data
-  // that had ended go on if there is more now. Throws InternalError if an error or cancel() cut a batch off: the graph
+  // that had ended go on if there is more now. Throws CallError if an error or cancel() cut a batch off: the graph
   // then no longer stands right after the last batch. Throws it also if batches come in pieces.
   State save() const;
   // The same, but reuses the memory of `out`. After an error `out` may hold anything.

@@ -16,6 +16,7 @@ from ._columns import Field
 from ._library import version as __version__
 from .errors import (
     ArgumentError,
+    CallError,
     ConfigError,
     DataError,
     DeviceError,
@@ -32,6 +33,7 @@ from .trainer import Trainer, train
 
 __all__ = [
     "ArgumentError",
+    "CallError",
     "Checkpoint",
     "ConfigError",
     "DataError",

@@ -13,6 +13,7 @@ from .errors import BY_STATUS, ForkError, InternalError
 
 SONAME = "libmillrace.so.0.2"
 TEXT = 5
+ERROR_CALL = 8
 
 
 class Field(ctypes.Structure):
@@ -315,6 +316,20 @@ class Handle(c_void_p):
         pointer, self.value = self.value, None
         if pointer is not None and self._process == getpid():
             self._free(pointer)
+
+
+class Closable:
+    """Has an object of the library, `_handle`, until it is closed."""
+
+    _handle: Handle | None
+
+    @property
+    def _open(self) -> Handle:
+        check_fork()
+        handle = self._handle
+        if handle is None:
+            raise ValueError(f"the {type(self).__name__.lower()} is closed")
+        return handle
 
 
 def text(value: str | bytes) -> bytes:

@@ -67,6 +67,10 @@ class ArgumentError(Error, ValueError):
     """The arguments of a call are wrong."""
 
 
+class CallError(Error, RuntimeError):
+    """The call comes too late, or too early: a trainer runs once."""
+
+
 class ForkError(RuntimeError):
     """This process was forked from one that ran threads of Millrace, and they are not in it."""
 
@@ -80,4 +84,5 @@ BY_STATUS: dict[int, type[Error]] = {
     5: DeviceError,
     6: InternalError,
     7: ArgumentError,
+    8: CallError,
 }

@@ -35,21 +35,7 @@ class _Memory:
         }
 
 
-class _Alone:
-    """A lock, with an error where it would wait."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise ValueError("the input is in use, by another thread or by the function that this one calls")
-
-    def __exit__(self, *exception: object) -> None:
-        self._lock.release()
-
-
-class Input:
+class Input(_library.Closable):
     """Iterates over the batches of a configuration's ``input`` list; it needs no model.
 
     ::
@@ -87,7 +73,7 @@ class Input:
     ) -> None:
         _library.uses_threads()
         self._catalog = Catalog.of(rows, None, plugins)
-        self._handle: _library.Handle | None = open_config("input", config, overrides, self._catalog, int(held_out))
+        self._handle = open_config("input", config, overrides, self._catalog, int(held_out))
         count = _library.function("input_field_count")(self._open)
         self._shapes = [self._shape(index) for index in range(count)]
         self.fields = tuple(field_of(_library.function("input_field")(self._open, index)) for index in range(count))
@@ -100,24 +86,15 @@ class Input:
         self._wanted = [(name, names.index(name)) for name in (names if fields is None else fields)]
         self._convert = convert
         self._batch: _library.Handle | None = None
-        self._alone = _Alone()
+        self._saves = threading.Lock()
         self._log_calls = Calls()
         self._on_log = _library.OnLog(_note_log(on_log or log, self._log_calls))
         _library.call("input_on_log", self._open, self._on_log, None)
 
-    @property
-    def _open(self) -> _library.Handle:
-        _library.check_fork()
-        handle = self._handle
-        if handle is None:
-            raise ValueError("the input is closed")
-        return handle
-
     def _next(self) -> _library.Handle:
         """The next batch; it is NULL at the end."""
         made = c_void_p()
-        with self._alone:
-            _library.call("input_next", self._open, byref(made))
+        _library.call("input_next", self._open, byref(made))
         return _library.Handle(made, "batch_free")
 
     def _shape(self, index: int) -> tuple[int, ...]:
@@ -197,14 +174,13 @@ class Input:
     def state(self) -> bytes:
         """The state after the newest batch. It holds names and places, and no rows."""
         data, size = c_void_p(), c_size_t()
-        with self._alone:
+        with self._saves:  # the bytes live until the next call
             _library.call("input_save", self._open, byref(data), byref(size))
             return ctypes.string_at(data, size.value)
 
     def restore(self, state: bytes) -> None:
         """Makes a new Input of the same configuration go on after a state, also with another number of threads."""
-        with self._alone:
-            _library.call("input_restore", self._open, bytes(memoryview(state)), len(state))
+        _library.call("input_restore", self._open, bytes(memoryview(state)), len(state))
 
     def stop(self) -> None:
         """Ends the batches, even if a thread waits for one. From any thread."""

@@ -18,7 +18,7 @@ from .network import Network
 from .reports import Checkpoint, Result, Resume, Step, Validation, checkpoint_of, resume_of, step_of, validation_of
 
 
-class Trainer:
+class Trainer(_library.Closable):
     """A training of a configuration. It is read and checked, and everything built, when the Trainer is made.
 
     One thread uses a Trainer; `stop()` and `checkpoint()` may be called from any thread. Several may run at once.
@@ -47,15 +47,7 @@ class Trainer:
     ) -> None:
         _library.uses_threads()
         self._catalog = Catalog.of(rows, metrics, plugins)
-        self._handle: _library.Handle | None = open_config("trainer", config, overrides, self._catalog)
-
-    @property
-    def _open(self) -> _library.Handle:
-        _library.check_fork()
-        handle = self._handle
-        if handle is None:
-            raise ValueError("the trainer is closed")
-        return handle
+        self._handle = open_config("trainer", config, overrides, self._catalog)
 
     def resume(self, file: str | os.PathLike[str] | None = None) -> int | None:
         """Makes `run()` go on from the newest whole checkpoint of the key ``checkpoint``, or from `file`. Returns the

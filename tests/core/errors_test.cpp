@@ -40,6 +40,7 @@ TEST(Error, EveryClassHasItsKind) {
   EXPECT_EQ(MissingError("x").kind(), ErrorKind::missing);
   EXPECT_EQ(DeviceError("x").kind(), ErrorKind::device);
   EXPECT_EQ(InternalError("x").kind(), ErrorKind::internal);
+  EXPECT_EQ(CallError("x").kind(), ErrorKind::internal);
 }
 
 TEST(Error, KindsHaveTheNamesOfTheJsonEvent) {
@@ -105,6 +106,7 @@ TEST(Error, RaiseKeepsTheDynamicType) {
   EXPECT_TRUE(raises_its_own_type<MissingError>());
   EXPECT_TRUE(raises_its_own_type<DeviceError>());
   EXPECT_TRUE(raises_its_own_type<InternalError>());
+  EXPECT_TRUE(raises_its_own_type<CallError>());
 }
 
 template <class Thrown>

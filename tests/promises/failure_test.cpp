@@ -178,7 +178,7 @@ TEST(Failure, ARunThatFailedToBeginLeavesATrainerThatAnswers) {
   TrainCallbacks callbacks;
   callbacks.on_start = [](const StartReport&) { throw std::runtime_error("not now"); };
   EXPECT_THROW(trainer.run(callbacks), std::runtime_error);
-  EXPECT_THROW(trainer.run(), InternalError);
+  EXPECT_THROW(trainer.run(), CallError);
   EXPECT_EQ(trainer.input().output().batch_size, 16);
   EXPECT_GT(trainer.memory_bound(), 0u);
   EXPECT_EQ(trainer.steps(), 0);
@@ -190,7 +190,7 @@ TEST(Failure, ATrainerRunsOnce) {
   write_data(folder);
   Trainer trainer = make_trainer(folder);
   trainer.run();
-  EXPECT_THROW(trainer.run(), InternalError);
+  EXPECT_THROW(trainer.run(), CallError);
 }
 
 TEST(Guest, NothingIsPrinted) {

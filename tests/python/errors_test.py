@@ -18,6 +18,7 @@ CLASSES = {
     millrace.DeviceError: RuntimeError,
     millrace.InternalError: RuntimeError,
     millrace.ArgumentError: ValueError,
+    millrace.CallError: RuntimeError,
 }
 
 

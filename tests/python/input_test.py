@@ -111,6 +111,8 @@ class BatchesTest(support.TestCase):
         other = shuffled(overrides={"threads": 1})
         other.restore(state)
         np.testing.assert_array_equal(np.concatenate(rest), np.concatenate([batch["label"] for batch in other]))
+        with self.assertRaisesRegex(millrace.CallError, "only be restored before the first batch; make another input"):
+            data.restore(state)
         with self.assertRaises(millrace.DataError):
             shuffled(overrides={"seed": 6}).restore(state)
         with self.assertRaises(millrace.DataError):

@@ -87,7 +87,7 @@ class ThreadsTest(support.TestCase):
         thread.start()
         asked.wait(30)
         for use in (lambda: next(data), data.state):
-            with self.assertRaisesRegex(ValueError, "the input is in use"):
+            with self.assertRaisesRegex(millrace.CallError, "the input is in use"):
                 use()
         given.set()
         thread.join()

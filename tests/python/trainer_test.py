@@ -220,6 +220,18 @@ class CheckpointsTest(support.TestCase):
         self.assertEqual((resumed[0].step, network.result.resumed), (300, 300))
         self.assertEqual(network.result.weights, millrace.train(CONFIG, rows=ROWS).result.weights)
 
+    def test_a_trainer_runs_once(self) -> None:
+        trainer = millrace.Trainer(CONFIG, {"checkpoint": {"dir": "c"}, "train.steps": 3}, rows=ROWS)
+        trainer.run()
+        weights = trainer.network().outputs(POINTS)
+        for again in (trainer.run, trainer.resume):
+            with self.assertRaises(millrace.CallError) as caught:
+                again()
+            self.assertIsInstance(caught.exception, RuntimeError)
+            expected = "the training has begun already; make another trainer of the same configuration"
+            self.assertEqual(str(caught.exception), expected)
+        np.testing.assert_array_equal(trainer.network().outputs(POINTS), weights)
+
     def test_one_on_demand(self) -> None:
         trainer = millrace.Trainer(ENDLESS, {"checkpoint": {"dir": "c"}, "train.log_every": 5}, rows=ROWS)
         written = []

@@ -129,7 +129,7 @@ TEST_F(AppendedFiles, ThatAreNotOnRecordStayAsTheyAre) {
 TEST_F(AppendedFiles, AreNamedBeforeTheResume) {
   Trainer late = trainer(checkpoint_key(dir_, "every: 1000"));
   late.resume();
-  EXPECT_THROW(late.appends_to(tens_), InternalError);
+  EXPECT_THROW(late.appends_to(tens_), CallError);
 }
 
 TEST_F(AppendedFiles, ThatAreTooShortAreAnError) {

@@ -155,7 +155,7 @@ TEST(TrainingLoop, RunsOnce) {
   Trainer trainer = make("train: {steps: 2}\n");
   trainer.run();
   EXPECT_EQ(trainer.steps(), 2);
-  EXPECT_THROW(trainer.run(), InternalError);
+  EXPECT_THROW(trainer.run(), CallError);
 }
 
 // What a callback throws comes out of run(), and the training is over.
@@ -165,7 +165,7 @@ TEST(TrainingLoop, LetsAnExceptionOfACallbackPass) {
   callbacks.on_step = [](const StepReport&) { throw std::string("enough"); };
   EXPECT_THROW(trainer.run(callbacks), std::string);
   EXPECT_EQ(trainer.steps(), 4);
-  EXPECT_THROW(trainer.run(), InternalError);
+  EXPECT_THROW(trainer.run(), CallError);
 }
 
 // A loss that cannot be computed.

@@ -256,7 +256,9 @@ TEST_F(WrittenCheckpoints, AreThereWhenACallbackThrows) {
                std::runtime_error);
   EXPECT_LT(one.steps(), 27);
   EXPECT_EQ(checkpoints_in(dir_).front(), 5);
-  EXPECT_THROW(one.run(), InternalError);
+  EXPECT_THROW(one.run(), CallError);
+  EXPECT_EQ(error_of<CallError>([&] { one.resume(); }),
+            "the training has begun already; make another trainer of the same configuration");
 }
 
 TEST_F(WrittenCheckpoints, AreWhatIsLeftOfATrainingThatFails) {

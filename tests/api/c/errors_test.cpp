@@ -30,6 +30,7 @@ TEST(CErrors, EachKindHasAStatus) {
   EXPECT_EQ(status_of([] { throw IoError("bad"); }, "bad"), MILLRACE_ERROR_IO);
   EXPECT_EQ(status_of([] { throw DeviceError("bad"); }, "bad"), MILLRACE_ERROR_DEVICE);
   EXPECT_EQ(status_of([] { throw InternalError("bad"); }, "bad"), MILLRACE_ERROR_INTERNAL);
+  EXPECT_EQ(status_of([] { throw CallError("late"); }, "late"), MILLRACE_ERROR_CALL);
 }
 
 TEST(CErrors, WhatIsNoErrorOfOursHasOneToo) {

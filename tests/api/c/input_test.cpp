@@ -165,6 +165,25 @@ TEST_F(CInput, TellsWhatIsLeftOut) {
   EXPECT_NE(log.find("left out " + folder_.path("a.csv:2")), log.npos) << log;
 }
 
+TEST_F(CInput, RefusesACallInsideOfACall) {
+  folder_.write("a.csv", "0.5,red,1,1\nx,red,1,1\n");
+  open("", {"input.filename_queue.epochs=1"});
+  struct Inside {
+    millrace_input* input;
+    std::string error;
+  } inside = {input_, ""};
+  const auto log = [](void* user, const char*) {
+    auto& self = *static_cast<Inside*>(user);
+    millrace_batch* batch = nullptr;
+    millrace_error* error = nullptr;
+    EXPECT_EQ(millrace_input_next(self.input, &batch, &error), MILLRACE_ERROR_CALL);
+    self.error = text_of(error);
+  };
+  EXPECT_DONE(millrace_input_on_log(input_, log, &inside, &error));
+  EXPECT_EQ(all_x(), std::vector<float>{0.5F});
+  EXPECT_EQ(inside.error, "the input is in use, by another thread or by the function that this one calls");
+}
+
 TEST_F(CInput, GivesTheRowsThatAreHeldOut) {
   std::string lines;
   for (int row = 0; row < 100; ++row) lines += std::to_string(row) + ",red,1,1\n";

@@ -272,14 +272,14 @@ TEST(Pipeline, RefusesTheStateOfAnotherGraph) {
 TEST(Pipeline, SavesAndRestoresOnlyBetweenBatches) {
   Pipeline failed(build(list({op("integers"), op("step", {{"fail_at", of(5)}}), op("group")})), {});
   batches_of(failed);
-  EXPECT_THROW(failed.save(), InternalError);
+  EXPECT_THROW(failed.save(), CallError);
   Pipeline pieces(build(list({op("integers"), op("group")})), {.pieces = true});
   EXPECT_EQ(error_of<InternalError>([&] { pieces.save(); }),
             "the state of an input cannot be saved if batches come in pieces");
   Pipeline running(build(list({op("integers"), op("group")})), {});
   const State state = running.save();
   batches_of(running, 1);
-  EXPECT_THROW(running.restore(state), InternalError);
+  EXPECT_THROW(running.restore(state), CallError);
 }
 
 TEST(Pipeline, RefusesASlotOfAnotherKind) {
