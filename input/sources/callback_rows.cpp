@@ -130,6 +130,13 @@ class CallbackSource final : public RowSource {
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;
+    for (const RowSource* const source : args.sources) {
+      const auto* const other = dynamic_cast<const CallbackSource*>(source);
+      if (other == nullptr || other->callback_ != callback_) continue;
+      throw ConfigError(
+          cat(other->name_, " and ", name_, " are the same callback, so each would get a part of its rows"), {},
+          "add the callback once for each of them, under names of their own");
+    }
     source_ = args.source_index;
     return blocks_.bind(args);
   }

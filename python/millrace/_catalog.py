@@ -78,7 +78,11 @@ class Catalog:
             _library.load_plugin(self.handle, plugin)
         for kind, metric in (metrics or {}).items():
             self._add_metric(kind, metric if isinstance(metric, Metric) else Metric(metric))
-        for kind, source in (rows or {}).items():
+        rows = rows or {}
+        for kind, source in rows.items():
+            same = " and ".join(name for name, other in rows.items() if other is source)
+            if same != kind and isinstance(source, Iterator):
+                raise ValueError(f"{same} are one iterator, so each would get a part of its rows; give each its own")
             self._add_source(kind, source)
         return self
 

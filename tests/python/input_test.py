@@ -276,6 +276,22 @@ class RowsTest(support.TestCase):
         with self.assertRaisesRegex(ValueError, "an iterator gives its rows once"):
             self.batches(iter(chunks))
 
+    def test_two_ops_cannot_share_rows_that_come_once(self) -> None:
+        def chunks() -> object:
+            yield {"x": np.arange(3.0)}
+
+        def config(*kinds: str) -> dict[str, object]:
+            ops = [{kind: {"name": name}} for kind, name in zip(kinds, "ab")]
+            return {"input": [*ops, {"interleave": {"from": ["a", "b"]}}, {"batch": {"batch_size": 2}}]}
+
+        with self.assertRaisesRegex(millrace.ConfigError, "a and b are the same callback.*; add the callback once"):
+            millrace.Input(config("mine", "mine"), rows={"mine": chunks})
+        with self.assertRaisesRegex(ValueError, "^mine and other are one iterator, .* give each its own$"):
+            rows = chunks()
+            millrace.Input(config("mine", "other"), rows={"mine": rows, "other": rows})
+        batch = next(millrace.Input(config("mine", "other"), rows={"mine": chunks, "other": chunks}))
+        self.assertEqual(batch["x"].tolist(), [[0], [0]])
+
     def test_exceptions_of_a_function(self) -> None:
         def epoch() -> object:
             yield {"x": np.arange(5.0)}

@@ -168,6 +168,16 @@ TEST(CallbackRows, ComeOnce) {
   EXPECT_TRUE(graph("- mine\n" + kBatches, {.rows = kRows, .fill = [](RowBlock&, uint32_t) {}}).reads_once());
 }
 
+TEST(CallbackRows, TwoOpsOfOneListCannotShareACallback) {
+  EXPECT_EQ(
+      error_of<ConfigError>([] {
+        graph("- mine: {name: a}\n- mine: {name: b}\n- mix: {from: [a, b]}\n" + kBatches,
+              {.rows = kRows, .fill = [](RowBlock& block, uint32_t) { block.resize(0); }});
+      }),
+      "input.yaml:2:3: [1]: a and b are the same callback, so each would get a part of its rows; add the callback "
+      "once for each of them, under names of their own");
+}
+
 // Two graphs of one entry, on two threads, ask the one function.
 TEST(CallbackRows, OfOneEntryAreAskedForOneAfterTheOther) {
   std::atomic<int> inside{0}, together{0};
