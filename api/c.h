@@ -291,7 +291,7 @@ MILLRACE_C_EXPORT size_t millrace_network_field_count(const millrace_network* ne
  * width is 0, and only C++ can predict such rows. REQUIRES: index < millrace_network_field_count(). */
 MILLRACE_C_EXPORT millrace_field millrace_network_field(const millrace_network* network, size_t index);
 /* The name of the column, in the data of the training, that value number `value` of field `index` was read from; "" if
- * the configuration does not name it. It lives as long as the network. */
+ * it has none. It lives as long as the network. */
 MILLRACE_C_EXPORT const char* millrace_network_column(const millrace_network* network, size_t index, int64_t value);
 /* How many numbers come out for a row. */
 MILLRACE_C_EXPORT int64_t millrace_network_outputs(const millrace_network* network);

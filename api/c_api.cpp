@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/api/c/columns.h"
 #include "millrace/api/c/errors.h"
 #include "millrace/api/c/handles.h"
 #include "millrace/api/c/metric.h"
@@ -31,10 +30,7 @@ struct millrace_trainer {
 };
 
 struct millrace_network {
-  explicit millrace_network(Network given)
-      : network(std::move(given)), columns(columns_of(network.resolved(), network.fields())) {}
   const Network network;
-  const std::vector<std::vector<std::string>> columns;  // by field
 };
 
 namespace {
@@ -47,7 +43,7 @@ void load_network(const char* path, const NetworkOptions& options, const millrac
   if (options.threads < 0 || options.threads > Executor::kMostThreads) {
     throw ArgumentError(cat("threads is ", options.threads));
   }
-  *network = new millrace_network(Network::load(path, options, catalog_of(catalog)));
+  *network = new millrace_network{Network::load(path, options, catalog_of(catalog))};
 }
 
 void write_result(const TrainResult& result, millrace_result& out) {
@@ -246,7 +242,7 @@ millrace_status millrace_trainer_network(millrace_trainer* trainer, millrace_net
     require(network, "network");
     *network = nullptr;
     require(trainer, "trainer");
-    *network = new millrace_network(trainer->trainer.network());
+    *network = new millrace_network{trainer->trainer.network()};
   });
 }
 
@@ -273,7 +269,7 @@ millrace_field millrace_network_field(const millrace_network* network, size_t in
 
 const char* millrace_network_column(const millrace_network* network, size_t index, int64_t value) {
   if (index >= millrace_network_field_count(network)) return "";
-  const std::vector<std::string>& columns = network->columns[index];
+  const std::vector<std::string>& columns = network->network.columns()[index];
   return value >= 0 && value < std::ssize(columns) ? columns[static_cast<size_t>(value)].c_str() : "";
 }
 

@@ -147,6 +147,9 @@ class MILLRACE_EXPORT Op : public HasOrigin {
   virtual Port bind(const BindArgs& args) = 0;
   // Takes the history of a field back to before this op made or changed the field. Needs no bind().
   virtual void undo(FieldHistory&) const {}
+  // The names of the columns of the files that the values of this field are read from. Empty: the op does not read the
+  // field from columns, or one of them has no name. Needs no bind().
+  virtual std::vector<std::string> column_names(std::string_view /*field*/) const { return {}; }
 
   // The functions below are called after bind().
   // Options that were left out and that bind() found in the data instead, such as {classes: [cat, dog]}. They count as

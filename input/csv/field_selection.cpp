@@ -394,10 +394,11 @@ void HeaderNames::check(const std::vector<uint32_t>& columns, const CsvDialect& 
   }
 }
 
-std::string HeaderNames::of(uint64_t column) const {
+std::optional<std::string> HeaderNames::of(uint64_t column) const {
   const auto named = std::ranges::find(names_, column, &Name::column);
   const auto same = [&](const Name& other) { return other.column < column && other.text == named->text; };
-  return named == names_.end() || std::ranges::any_of(names_, same) ? cat(column) : named->text;
+  if (named == names_.end() || std::ranges::any_of(names_, same)) return {};
+  return named->text;
 }
 
 std::vector<FieldRequest> for_named_columns(std::vector<FieldRequest> requests, const HeaderNames& header,
@@ -417,12 +418,28 @@ std::vector<FieldRequest> for_named_columns(std::vector<FieldRequest> requests, 
     for (const FieldRequest::Item& item : request.items) {
       if (!item.is_index) add(item.text, item.spec);
       for (uint64_t column = item.first; item.is_index && column <= item.last; ++column) {
-        add(header.of(column), item.spec);
+        add(header.of(column).value_or(cat(column)), item.spec);
       }
     }
     request.items = std::move(items);
   }
   return requests;
+}
+
+std::vector<std::string> column_names(const std::vector<FieldRequest>& requests, const HeaderNames& header,
+                                      std::string_view field) {
+  const auto request = std::ranges::find(requests, field, [](const FieldRequest& one) { return one.field.spec.name; });
+  std::vector<std::string> names;
+  if (request == requests.end()) return names;
+  for (const FieldRequest::Item& item : request->items) {
+    if (!item.is_index) names.push_back(item.text);
+    for (uint64_t column = item.first; item.is_index && column <= item.last; ++column) {
+      std::optional<std::string> name = header.of(column);
+      if (!name) return {};
+      names.push_back(std::move(*name));
+    }
+  }
+  return names;
 }
 
 }  // namespace millrace

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/options.h"
@@ -85,8 +86,8 @@ class HeaderNames {
   // Throws ConfigError if there is no header; DataError, at the place of the name in the file, if the header gives one
   // of `columns` another name. Checks only columns that are in `columns`.
   void check(const std::vector<uint32_t>& columns, const CsvDialect& dialect) const;
-  // The name of a column; its number if none is given, or if a column before it has the same name.
-  std::string of(uint64_t column) const;
+  // The name of a column. None if none is given, or if a column before it has the same name.
+  std::optional<std::string> of(uint64_t column) const;
 
  private:
   struct Name {
@@ -101,5 +102,9 @@ class HeaderNames {
 // A column that is selected by index has the name that `header` gives it, else its number.
 std::vector<FieldRequest> for_named_columns(std::vector<FieldRequest> requests, const HeaderNames& header,
                                             std::vector<std::string>& names);
+
+// The names of a field's columns, as Op::column_names() gives them.
+std::vector<std::string> column_names(const std::vector<FieldRequest>& requests, const HeaderNames& header,
+                                      std::string_view field);
 
 }  // namespace millrace

@@ -130,6 +130,10 @@ class DecodeCsv final : public DecodingTransform {
     return std::unique_ptr<Transform>(new DecodeCsv(millrace::for_named_columns(requests_, names_, names), rules_));
   }
 
+  std::vector<std::string> column_names(std::string_view field) const override {
+    return millrace::column_names(requests_, names_, field);
+  }
+
   std::optional<Spec> texts_of(Spec columns) const override {
     Spec missing = Spec::list({""});
     return Spec::map({{"columns", std::move(columns)}, {"type", "string"}, {"default", ""}, {"missing", missing}});

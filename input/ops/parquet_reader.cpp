@@ -126,6 +126,9 @@ class ParquetReader final : public FileSource {
     }
     return out;
   }
+  std::vector<std::string> column_names(std::string_view field) const override {
+    return millrace::column_names(requests_, HeaderNames(Spec()), field);
+  }
   Place place(const RowId& id) const override { return place_of(*FileSource::files()[id.file], id.offset); }
   ChunkBound chunk_bound() const override {
     return {.text_bytes = unit_rows_ * varying_bytes_, .rows = unit_rows_, .records = unit_rows_};

@@ -191,6 +191,11 @@ class PeopleTest(support.TestCase):
             repr(self.network), "<millrace.Network (numbers: float32 (2), city: text (1), born: float64 (1)) -> 2>"
         )
 
+    def test_columns_that_are_told_by_number_have_the_names_of_the_header(self) -> None:
+        network = millrace.train(PEOPLE_CONFIG, {"input.decode_csv.fields.numbers.columns": "0-1"})
+        self.assertEqual(network.fields[0].columns, ("age", "fare"))
+        np.testing.assert_array_equal(network.outputs(self.columns()), self.network.outputs(self.columns()))
+
     def test_predicts_columns_by_name(self) -> None:
         self.assertEqual(self.network.predict(self.columns()).tolist(), ["yes", "no", "yes", "no"])
         self.assertEqual(self.network.predict_proba(self.columns()).shape, (4, 2))

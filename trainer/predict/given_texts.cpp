@@ -14,7 +14,6 @@
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/input/transform.h"
 #include "millrace/trainer/files/saved_model.h"
-#include "millrace/trainer/predict/given_rows.h"
 
 namespace millrace {
 
@@ -178,6 +177,18 @@ GivenTexts given_texts(const ModelFile& file, const Config& config, const Catalo
   const bool columns = given.maker && columns_op(*given.maker, given.registry, header, names) != nullptr;
   return columns ? texts_of_columns(std::move(given), config, header, std::move(names))
                  : texts_of_fields(std::move(given), saved_rows(file));
+}
+
+std::vector<std::vector<std::string>> trained_columns(const ModelFile& file, const GivenRows& given) {
+  std::vector<std::vector<std::string>> out(given.rows.fields.size());
+  if (!given.maker) return out;
+  const std::unique_ptr<Op> op = made(*given.maker, given.registry, saved_column_names(file));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const FieldSpec& field = given.rows.fields[i];
+    auto names = attributed(*op, [&] { return op->column_names(field.name); });
+    if (field.ragged() || std::ssize(names) == field.shape.elements()) out[i] = std::move(names);
+  }
+  return out;
 }
 
 }  // namespace millrace

@@ -16,6 +16,7 @@
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/predict/given_rows.h"
 
 namespace millrace {
 
@@ -38,5 +39,9 @@ struct GivenTexts {
 
 // Throws as given_rows(), and ConfigError if a field has no fixed number of values and is not decoded from text.
 GivenTexts given_texts(const ModelFile& file, const Config& config, const Catalog& catalog, uint64_t max_bytes);
+
+// The names of the columns that the values of each field of given rows were read from in the training; none if they
+// have no names.
+std::vector<std::vector<std::string>> trained_columns(const ModelFile& file, const GivenRows& given);
 
 }  // namespace millrace

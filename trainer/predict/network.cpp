@@ -20,7 +20,7 @@
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/predict/answers.h"
-#include "millrace/trainer/predict/given_rows.h"
+#include "millrace/trainer/predict/given_texts.h"
 #include "millrace/trainer/predict/model_reader.h"
 #include "millrace/trainer/predict/predict_plan.h"
 
@@ -36,11 +36,6 @@ Answers answers_of(const Config& config, const Model& model, const Catalog& cata
   return Answers({.predictions = attributed(*config.loss.loss, &Loss::predictions),
                   .outputs = model.output().shape.elements(),
                   .label = label_of_given_rows(config, catalog)});
-}
-
-InputGraph build_input_graph(const ModelFile& file, const Config& config, const Catalog& catalog, uint64_t max_bytes) {
-  const GivenRows given = given_rows(file, config, catalog, max_bytes);
-  return InputGraph::build(given.list, given.registry, {.seed = config.seed});
 }
 
 Config read_network_config(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
@@ -114,6 +109,7 @@ struct Network::Impl {
   const Device device;
   const RowTransforms transforms;
   const SharedRowSpec input;
+  std::vector<std::vector<std::string>> columns;
   std::optional<Model> model;
   std::optional<Answers> answers;
   int64_t most_rows = kMostRows;
@@ -205,8 +201,10 @@ Network::Network(ModelFile file, const NetworkOptions& options, const Catalog& c
   const FloatMode mode;
   if (options.best) file = best_model(std::move(file));
   Config config = read_network_config(file, options, catalog);
-  InputGraph input = build_input_graph(file, config, catalog, options.max_bytes);
+  const GivenRows given = given_rows(file, config, catalog, options.max_bytes);
+  InputGraph input = InputGraph::build(given.list, given.registry, {.seed = config.seed});
   impl_ = std::make_unique<Impl>(file, options, catalog, std::move(config), std::move(input));
+  impl_->columns = trained_columns(file, given);
 }
 
 Network::Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog, Config config,
@@ -222,6 +220,7 @@ Network::~Network() = default;
 const Spec& Network::resolved() const { return impl_->config.resolved; }
 const Config& Network::config() const { return impl_->config; }
 const RowSpec& Network::fields() const { return *impl_->input; }
+const std::vector<std::vector<std::string>>& Network::columns() const { return impl_->columns; }
 const TensorSpec& Network::output() const { return impl_->model->output(); }
 const std::vector<std::string>& Network::classes() const { return impl_->answers->classes(); }
 const Answers& Network::answers() const { return *impl_->answers; }

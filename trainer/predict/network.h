@@ -81,6 +81,8 @@ class MILLRACE_EXPORT Network {
   const Config& config() const;
   // The fields of a row.
   const RowSpec& fields() const;
+  // The names of the columns that the values of each field were read from in the training; none if they have no names.
+  const std::vector<std::vector<std::string>>& columns() const;
   // The outputs for a row: float32, as the loss reads it (logits, if the loss takes logits).
   const TensorSpec& output() const;
   // The texts of the classes, by their numbers. Empty if the label is numbers.

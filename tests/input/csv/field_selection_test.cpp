@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing_support::error_of;
 using testing_support::list_of;
 
@@ -342,6 +343,17 @@ TEST(FieldSelection, FindsItsColumnsInTextThatHasNoOthers) {
   const std::vector<SelectedField> selected = select_fields(requests, text);
   EXPECT_THAT(selected[0].columns, ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(selected[1].columns, ElementsAre(3, 1));
+}
+
+TEST(FieldSelection, NamesTheColumnsOfAField) {
+  const Spec both = Spec::map()
+                        .set("x", columns(Spec::list({plain("7-8"), quoted("age")})))
+                        .set("y", columns(Spec::list({quoted("age"), plain("9")})));
+  const std::vector<FieldRequest> requests = read_fields(both, true);
+  const HeaderNames header(Spec::map({{"7", "a"}, {"8", "b"}, {"9", "a"}}));
+  EXPECT_THAT(column_names(requests, header, "x"), ElementsAre("a", "b", "age"));
+  EXPECT_THAT(column_names(requests, header, "y"), IsEmpty()) << "two columns are called a";
+  EXPECT_THAT(column_names(requests, header, "z"), IsEmpty());
 }
 
 }  // namespace

@@ -5,26 +5,36 @@
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/predict/model_reader.h"
+#include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class GivenTextsTest : public ::testing::Test {
  protected:
   // For a model that these ops trained, on a.csv.
   GivenTexts texts(const std::string& ops) {
+    train(ops);
+    const ModelFile file = ModelFile::read(model_);
+    const Config config = read_saved_config(file, {}, Catalog::builtin());
+    return given_texts(file, config, Catalog::builtin(), uint64_t{1} << 30);
+  }
+  std::vector<std::vector<std::string>> columns(const std::string& ops) {
+    train(ops);
+    return Network::load(model_).columns();
+  }
+  void train(const std::string& ops) const {
     Trainer::from_string(
         cat("device: cpu\ninput:\n", ops, "- batch: {batch_size: 2}\nmodel:\n- dense: {units: 1}\n",
             "loss: mse\noptimizer: {sgd: {learning_rate: 0.1}}\ntrain: {steps: 1}\nsave: ", model_, '\n'),
         "t.yaml")
         .run();
-    const ModelFile file = ModelFile::read(model_);
-    const Config config = read_saved_config(file, {}, Catalog::builtin());
-    return given_texts(file, config, Catalog::builtin(), uint64_t{1} << 30);
   }
   std::string csv(const std::string& options) const {
     return cat("- filename_queue: {files: ", quote(folder_.path("a.csv"), 4096), "}\n- csv_reader: {header: true}\n",
@@ -77,6 +87,30 @@ TEST_F(GivenTextsTest, TakeTheFieldsOfOtherRows) {
   EXPECT_THAT(names(made), ElementsAre("features of 3"));
   EXPECT_THAT(made.dialect.header, ElementsAre("features[0]", "features[1]", "features[2]"));
   EXPECT_THAT(made.unread, ElementsAre("label"));
+}
+
+TEST_F(GivenTextsTest, FieldsKnowTheirColumns) {
+  const std::string label = ", label: {columns: 3}}";
+  EXPECT_THAT(columns(csv("fields: {features: {columns: [age, fare]}" + label)),
+              ElementsAre(ElementsAre("age", "fare")));
+  EXPECT_THAT(columns(csv("fields: {features: {columns: 1-2}" + label)), ElementsAre(ElementsAre("age", "fare")));
+  folder_.write("a.csv", "id,age,fare,sold\n1,2,3 4,0\n2,3,4,1\n");
+  EXPECT_THAT(columns(csv("fields: {features: {columns: 2, split: \" \"}" + label) + "- pad: {length: 2}\n"),
+              ElementsAre(ElementsAre("fare")));
+}
+
+TEST_F(GivenTextsTest, FieldsWithoutNamesHaveNone) {
+  const std::string list = csv("fields: {features: {columns: 1-2}, label: {columns: 3}}");
+  folder_.write("a.csv", "id,\xe9ge,fare,sold\n1,2,3,0\n2,3,4,1\n");
+  EXPECT_THAT(columns(list), ElementsAre(IsEmpty()));
+  EXPECT_THAT(columns("- synthetic: {features: 3, rows: 10}\n"), ElementsAre(IsEmpty()));
+}
+
+TEST_F(GivenTextsTest, FieldsOfParquetKnowTheirColumns) {
+  const std::string file = test::source_dir() + "/tests/data/formats/parquet/pyarrow-none.parquet";
+  EXPECT_THAT(columns(cat("- filename_queue: {files: ", quote(file, 4096), "}\n- parquet_reader: {fields: ",
+                          "{features: {columns: [x, y]}, label: {columns: flag}}}\n")),
+              ElementsAre(ElementsAre("x", "y")));
 }
 
 }  // namespace
