@@ -145,7 +145,8 @@ typedef struct millrace_network millrace_network;
 MILLRACE_C_EXPORT millrace_status millrace_trainer_from_file(const char* path, const char* const* settings,
                                                              size_t count, const millrace_catalog* catalog,
                                                              millrace_trainer** trainer, millrace_error** error);
-/* The same for a YAML text; `name` stands for its file in messages. */
+/* The same for a YAML text; `name` stands for its file in messages. NULL: nobody knows the lines of the text, so
+ * messages have none. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_from_string(const char* text, const char* name,
                                                                const char* const* settings, size_t count,
                                                                const millrace_catalog* catalog,
@@ -318,6 +319,10 @@ MILLRACE_C_EXPORT millrace_status millrace_network_answer(const millrace_network
                                                           int64_t rows, int64_t* classes, double* values,
                                                           millrace_error** error);
 
+/* Writes a file as models are written: whole or not at all. */
+MILLRACE_C_EXPORT millrace_status millrace_write_file(const char* path, const void* bytes, size_t size,
+                                                      millrace_error** error);
+
 /* ---- Inputs: the batches of a configuration, as a training sees them, for other programs. */
 
 typedef struct millrace_input millrace_input;
@@ -329,7 +334,7 @@ typedef struct millrace_batch millrace_batch;
 MILLRACE_C_EXPORT millrace_status millrace_input_from_file(const char* path, const char* const* settings, size_t count,
                                                            int held_out, const millrace_catalog* catalog,
                                                            millrace_input** input, millrace_error** error);
-/* The same for a YAML text; `name` stands for its file in messages. */
+/* The same for a YAML text; for `name` see millrace_trainer_from_string(). */
 MILLRACE_C_EXPORT millrace_status millrace_input_from_string(const char* text, const char* name,
                                                              const char* const* settings, size_t count, int held_out,
                                                              const millrace_catalog* catalog, millrace_input** input,

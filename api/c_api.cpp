@@ -13,8 +13,10 @@
 #include "millrace/api/c/rows.h"
 #include "millrace/c.h"
 #include "millrace/core/text.h"
+#include "millrace/input/files/atomic_file.h"
 #include "millrace/input/source.h"
 #include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/predict/answers.h"
 #include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
@@ -148,9 +150,10 @@ millrace_status millrace_trainer_from_string(const char* text, const char* name,
   return guarded(error, [&] {
     require(trainer, "trainer");
     *trainer = nullptr;
-    require(text, "text");
-    require(name, "name");
-    *trainer = new millrace_trainer{Trainer::from_string(text, name, texts_of(settings, count), catalog_of(catalog))};
+    Spec config = config_of(text, name);
+    const Catalog kinds = catalog_of(catalog);
+    apply_overrides(config, texts_of(settings, count), kinds);
+    *trainer = new millrace_trainer{Trainer::from_spec(std::move(config), kinds)};
   });
 }
 
@@ -324,6 +327,16 @@ millrace_status millrace_network_answer(const millrace_network* network, const f
       if (classes != nullptr) classes = std::copy(classes_of_row.begin(), classes_of_row.end(), classes);
       if (values != nullptr) values = std::copy(values_of_row.begin(), values_of_row.end(), values);
     }
+  });
+}
+
+millrace_status millrace_write_file(const char* path, const void* bytes, size_t size, millrace_error** error) {
+  return guarded(error, [&] {
+    require(path, "path");
+    if (size > 0) require(bytes, "bytes");
+    AtomicFile file(path);
+    file.write({static_cast<const char*>(bytes), size});
+    file.commit();
   });
 }
 

@@ -9,6 +9,7 @@
 #include "millrace/c.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/files/yaml.h"
 
 struct millrace_catalog {
   millrace::Catalog catalog = millrace::Catalog::builtin();
@@ -18,6 +19,12 @@ namespace millrace::c {
 
 inline Catalog catalog_of(const millrace_catalog* catalog) {
   return catalog != nullptr ? catalog->catalog : Catalog::builtin();
+}
+
+// If the text has no name, all of it has one place.
+inline Spec config_of(const char* text, const char* name) {
+  require(text, "text");
+  return name != nullptr ? parse_yaml(text, name) : parse_yaml_value(text, {"config"});
 }
 
 inline std::vector<std::string> texts_of(const char* const* settings, size_t count) {

@@ -111,9 +111,7 @@ millrace_status millrace_input_from_string(const char* text, const char* name, c
   return guarded(error, [&] {
     require(input, "input");
     *input = nullptr;
-    require(text, "text");
-    require(name, "name");
-    *input = open_input(parse_yaml(text, name), texts_of(settings, count), held_out != 0, catalog_of(catalog));
+    *input = open_input(config_of(text, name), texts_of(settings, count), held_out != 0, catalog_of(catalog));
   });
 }
 

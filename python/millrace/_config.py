@@ -29,10 +29,8 @@ def _plain(value: Any) -> Any:
 
 
 def _yaml(value: Any) -> str:
-    """JSON is YAML, but for numbers that are not finite, and for characters that YAML wants escaped."""
+    """JSON is YAML, but for characters that YAML wants escaped."""
     text = json.dumps(value, default=_plain, ensure_ascii=False)
-    for name, yaml in (("NaN", ".nan"), ("-Infinity", "-.inf"), ("Infinity", ".inf")):
-        text = yaml if text == name else text
     return re.sub("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -54,8 +52,8 @@ def open_config(
     settings = settings_of(overrides)
     options = (_library.texts(settings), c_size_t(len(settings)), *more, catalog.handle if catalog else None)
     made = c_void_p()
-    if isinstance(config, Mapping):
-        _library.call(kind + "_from_string", _library.text(_yaml(config)), b"config", *options, byref(made))
+    if isinstance(config, Mapping):  # errors name keys, but no lines
+        _library.call(kind + "_from_string", _library.text(_yaml(config)), None, *options, byref(made))
     elif isinstance(config, str) and "\n" in config:
         _library.call(kind + "_from_string", _library.text(config), b"config", *options, byref(made))
     else:

@@ -142,6 +142,7 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "trainer_resume": (c_void_p, c_char_p, POINTER(c_int64)),
     "trainer_run": (c_void_p, POINTER(Callbacks), POINTER(Result)),
     "trainer_save": (c_void_p, c_char_p),
+    "write_file": (c_char_p, c_char_p, c_size_t),
     "network_load": (c_char_p, c_int, c_void_p, _POINTERS),
     "network_load_best": (c_char_p, c_int, c_void_p, _POINTERS),
     "network_predict": (c_void_p, c_void_p, c_int64, c_void_p),

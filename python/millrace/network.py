@@ -242,10 +242,9 @@ class Network:
         return model
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file."""
-        model = self.to_bytes()  # which reads the file that the network was loaded from, perhaps this one
-        with open(path, "wb") as file:
-            file.write(model)
+        """Writes the model file: whole or not at all."""
+        model = self.to_bytes()
+        _library.call("write_file", _library.path(path), model, len(model))
 
     def __getstate__(self) -> dict[str, Any]:
         if self._catalog is not None and not self._catalog.pickles:

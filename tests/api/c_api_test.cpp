@@ -200,6 +200,9 @@ TEST_F(CApiTest, ErrorsHavePlaceAndHint) {
   EXPECT_EQ(millrace_error_line(error), 1);
   EXPECT_GT(millrace_error_column(error), 0);
   millrace_error_free(error);
+  EXPECT_EQ(millrace_trainer_from_string("{seed: x}", nullptr, nullptr, 0, nullptr, &trainer_, &error),
+            MILLRACE_ERROR_CONFIG);
+  EXPECT_EQ(text_of(error), "config: seed: expected an integer, got \"x\"");
 
   EXPECT_EQ(millrace_trainer_from_file("no.yaml", nullptr, 0, nullptr, &trainer_, &error), MILLRACE_ERROR_MISSING);
   EXPECT_NE(text_of(error).find("no.yaml"), std::string::npos);
@@ -247,6 +250,17 @@ TEST_F(CApiTest, ArgumentsAreChecked) {
   millrace_error_free(nullptr);
   EXPECT_EQ(millrace_network_field_count(nullptr), 0u);
   EXPECT_STREQ(millrace_error_text(nullptr), "");
+}
+
+TEST_F(CApiTest, WritesFiles) {
+  const std::string path = folder_.write("f", "old");
+  EXPECT_DONE(millrace_write_file(path.c_str(), "a\0b", 3, &error));
+  EXPECT_EQ(TempFolder::read(path), std::string("a\0b", 3));
+  millrace_error* error = nullptr;
+  EXPECT_EQ(millrace_write_file(folder_.path("no/f").c_str(), "ab", 2, &error), MILLRACE_ERROR_IO);
+  millrace_error_free(error);
+  EXPECT_EQ(millrace_write_file(path.c_str(), nullptr, 2, &error), MILLRACE_ERROR_ARGUMENT);
+  EXPECT_EQ(text_of(error), "bytes is NULL");
 }
 
 // 400 rows a pass, then their end; after `fails_at` calls an error.

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import pathlib
 import pickle
+import resource
 import unittest
 
 import support
@@ -126,6 +128,19 @@ class PointsTest(support.TestCase):
         np.testing.assert_array_equal(millrace.load("m.safetensors").outputs(POINTS), expected)
         with self.assertRaisesRegex(ValueError, "zero byte"):
             millrace.load("m.safetensors\0")
+
+    def test_a_file_that_cannot_be_written_stays_as_it_was(self) -> None:
+        self.network.save("m.safetensors")
+        before = pathlib.Path("m.safetensors").read_bytes()
+        most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, most[1]))
+        try:
+            with self.assertRaises(millrace.IoError):
+                self.network.save("m.safetensors")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, most)
+        self.assertEqual(pathlib.Path("m.safetensors").read_bytes(), before)
+        self.assertEqual(os.listdir(), ["m.safetensors"])
 
     def test_many_threads(self) -> None:
         expected = self.network.predict_proba(POINTS)

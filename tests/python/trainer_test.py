@@ -77,6 +77,15 @@ optimizer: {sgd: {learning_rate: 0.1}}
         self.assertEqual(str(error), f"c.yaml:2:5: {error.message}; {error.hint}")
         self.assertIsInstance(error, ValueError)
 
+    def test_errors_of_a_dict_name_keys(self) -> None:
+        with self.assertRaises(millrace.ConfigError) as caught:
+            millrace.train({**CONFIG, "optimizer": {"adam": {"learning_rat": 1}}}, rows=ROWS)
+        error = caught.exception
+        self.assertEqual((error.file, error.line, error.column), ("config", 0, 0))
+        self.assertEqual(str(error), "config: optimizer.adam: unknown key learning_rat; did you mean learning_rate?")
+        with self.assertRaisesRegex(millrace.ConfigError, r"^config: input\[1\]\.batch\.batch_size: "):
+            millrace.Input({"input": [{"points": {}}, {"batch": {"batch_size": 0}}]}, rows=ROWS)
+
 
 class CallbacksTest(support.TestCase):
     def test_reports(self) -> None:
