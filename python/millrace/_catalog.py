@@ -132,13 +132,11 @@ class Catalog:
 
 def _stored_as(array: np.ndarray[Any, Any]) -> np.dtype[Any] | None:
     """The type of a field for values of a program: that of the array where the library has it, else the nearest one.
-    Layers compute in float32, so float64 becomes float32; dates and times stay float64. None: texts."""
+    None: texts."""
     if array.dtype.kind in "OSUT":
         return None
-    if array.dtype.kind == "M":
-        return np.dtype("f8")
-    if array.dtype.kind == "f":
-        return np.dtype("f4")
+    if array.dtype.kind in "fM":
+        return np.dtype("f8" if array.dtype.itemsize >= 8 else "f4")
     if array.dtype in DTYPES:
         found: np.dtype[Any] = array.dtype
         return found

@@ -94,7 +94,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         if reset:
             self._texts = texts
         if not texts and not (hasattr(X, "columns") and self._texts):
-            return {"numbers": validate_data(self, X, reset=reset, dtype=np.float32)}
+            return {"numbers": validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])}
         validate_data(self, X, reset=reset, skip_check_array=True)
         names = list(X.columns)
         fields = {f"text_{index}": X[names[index]] for index in texts}
@@ -104,7 +104,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             if index not in texts
         ]
         if numbers:
-            fields["numbers"] = check_array(np.stack(numbers, axis=1), dtype=np.float32, input_name="X")
+            fields["numbers"] = check_array(np.stack(numbers, axis=1), input_name="X")
         return fields
 
     def _transforms(self, fields: dict[str, Any]) -> tuple[list[Any], list[str]]:
@@ -137,21 +137,20 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 layers.append({"dropout": {"rate": self.dropout}})
         return [*layers, {"dense": {"units": outputs, **first}}]
 
-    def _fit(self, fields: dict[str, Any], label: np.ndarray[Any, Any], weight: Any, **task: Any) -> None:
-        """Trains. `task` has outputs, loss, and ops that change the label."""
-        count = len(label)
+    def _fit(self, fields: dict[str, Any], target: dict[str, Any], weight: Any, **task: Any) -> None:
+        """Trains. `task` has outputs, loss, classes of the rows, and ops that make the label of the target."""
+        count = len(next(iter(target.values())))
         ops, read = self._transforms(fields)
         ops += task["ops"]
-        rows = {**fields, "label": label}
+        rows = {**fields, **target}
         loss: dict[str, Any] = {}
         if weight is not None:
             rows["weight"], loss = np.asarray(weight, np.float32), {"weight": "weight"}
         held_out = None
         if self.early_stopping:
-            stratify = label if label.dtype.kind == "i" else None
             random = check_random_state(self.random_state)
             kept, held = train_test_split(
-                np.arange(count), test_size=self.validation_fraction, stratify=stratify, random_state=random
+                np.arange(count), test_size=self.validation_fraction, stratify=task["classes"], random_state=random
             )
             held_out = {name: np.asarray(column)[held] for name, column in rows.items()}
             rows = {name: np.asarray(column)[kept] for name, column in rows.items()}
@@ -205,7 +204,7 @@ def _normalize(field: str, values: np.ndarray[Any, Any]) -> dict[str, Any]:
         "normalize": {
             "fields": field,
             "mean": numbers.mean(axis=0),
-            "std": np.where(deviation > 1e-6 * np.abs(numbers).max(axis=0, initial=0), deviation, 1.0),
+            "std": np.where(deviation > 1e-12 * np.abs(numbers).max(axis=0, initial=0), deviation, 1.0),
         }
     }
 
@@ -234,7 +233,7 @@ class MillraceClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     Attributes:
         classes_: the classes.
-        network_: the trained `millrace.Network`; ``network_.save(file)`` writes it.
+        network_: the trained `millrace.Network`; ``network_.save(file)`` writes it, with the classes as texts.
         n_iter_, loss_: how many epochs were trained, and the loss of the last one.
     """
 
@@ -249,7 +248,14 @@ class MillraceClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         many = len(self.classes_) > 2
         loss = "softmax_cross_entropy" if many else "sigmoid_cross_entropy"
         outputs = len(self.classes_) if many else 1
-        self._fit(fields, codes.astype(np.int32), weight, outputs=outputs, loss=loss, ops=[])
+        codes = codes.astype(np.int32)
+        target: dict[str, Any] = {"label": codes}
+        ops: list[Any] = []
+        if self.classes_.tolist() != list(range(len(self.classes_))):  # numbers that need no names
+            names = [(text_of(item) or b"").decode() for item in self.classes_.tolist()]
+            target = {"class": np.array(names, object)[codes]}
+            ops = [{"vocabulary": {"field": "class", "as": "label", "texts": names}}]
+        self._fit(fields, target, weight, outputs=outputs, loss=loss, classes=codes, ops=ops)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray[Any, Any]:
@@ -259,8 +265,8 @@ class MillraceClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The most likely class of each row."""
-        rows = self._rows(X)
-        return self.classes_[self.network_.predict(rows)]  # type: ignore[no-any-return]
+        likely = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likely]  # type: ignore[no-any-return]
 
 
 class MillraceRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
@@ -270,9 +276,10 @@ class MillraceRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         fields = self._read_columns(X, reset=True)
         y = _amounts(y, len(next(iter(fields.values()))))
         self._flat = y.ndim == 1
-        label = y.reshape(len(y), -1).astype(np.float32)
+        label = y.reshape(len(y), -1)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, np.zeros((len(y), 1)))
-        self._fit(fields, label, weight, outputs=label.shape[1], loss="mse", ops=[_normalize("label", label)])
+        ops = [_normalize("label", label)]
+        self._fit(fields, {"label": label}, weight, outputs=label.shape[1], loss="mse", classes=None, ops=ops)
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:

@@ -232,7 +232,7 @@ class RowsTest(support.TestCase):
         }
         (batch,) = self.batches(columns, **{"input.mine.epochs": 1})
         found = {name: (array.dtype.str, array.tolist()) for name, array in batch.items()}
-        self.assertEqual(found["double"], ("<f4", [[0.5], [1.5]]))
+        self.assertEqual(found["double"], ("<f8", [[0.5], [1.5]]))
         self.assertEqual(found["half"], ("<f4", [[1], [2]]))
         self.assertEqual(found["bool"], ("<i4", [[1], [0]]))
         self.assertEqual(found["short"], ("<i4", [[1], [2]]))
