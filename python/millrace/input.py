@@ -54,7 +54,7 @@ class Input(_library.Closable):
         config, overrides, rows, plugins: see `Trainer`.
         fields: the names of the fields that make a tuple, in this order.
         convert: called with each array of numbers, for tensors of other libraries: ``torch.from_dlpack``,
-            ``jax.numpy.asarray``.
+            ``jax.numpy.from_dlpack``.
         held_out: give the rows that the op ``hold_out`` keeps from the training: once, in order, to judge a model by.
         on_log: called with warnings, rows that are left out and lines of the op ``print``; see `Trainer.run`.
     """

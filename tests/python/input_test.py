@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import threading
 import unittest
@@ -89,6 +90,18 @@ class BatchesTest(support.TestCase):
         self.assertEqual(features.array.shape, (32, 16))
         with self.assertRaisesRegex(ValueError, "the rows have no field 'x'; they have features, label"):
             shuffled(fields=["x"])
+
+    def test_tensors_of_other_libraries_share_the_memory(self) -> None:
+        for library, module in (("torch", "torch"), ("jax", "jax.numpy")):
+            if importlib.util.find_spec(library) is None:
+                continue
+            convert = importlib.import_module(module).from_dlpack
+            kept = [(batch["features"], batch["label"]) for batch in shuffled(convert=convert)]
+            for (features, label), batch in zip(kept, shuffled()):
+                np.testing.assert_array_equal(np.asarray(features), batch["features"])
+                np.testing.assert_array_equal(np.asarray(label), batch["label"])
+            first = next(shuffled(fields=["features"]))[0]
+            self.assertEqual(np.from_dlpack(convert(first)).ctypes.data, first.ctypes.data)
 
     def test_places_and_epochs(self) -> None:
         data = shuffled()
