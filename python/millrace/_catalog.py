@@ -199,7 +199,6 @@ class Feed:
         self.row_bytes = sum((field.dtype.itemsize if field.dtype else 64) * field.width for field in self.fields)
         self._waits: tuple[int, list[Any]] | None = values_of(first, self.fields)
         self._at = 0
-        self._texts: list[Any] = []
 
     def _begin(self) -> Iterator[Any]:
         batches = self._source() if callable(self._source) else self._source
@@ -235,10 +234,8 @@ class Feed:
                 return 0
         count, arrays = self._waits
         rows = min(room, count - self._at)
-        self._texts = [array for array in arrays if not isinstance(array, np.ndarray)]
         for index, (field, array) in enumerate(zip(self.fields, arrays)):
-            from_ = address(array) if isinstance(array, np.ndarray) else ctypes.addressof(array)
             size = field.width * (field.dtype.itemsize if field.dtype else ctypes.sizeof(c_void_p))
-            ctypes.memmove(values[index], from_ + self._at * size, rows * size)
+            ctypes.memmove(values[index], address(array) + self._at * size, rows * size)
         self._at += rows
         return rows

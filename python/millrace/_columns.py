@@ -34,8 +34,10 @@ def field_of(found: _library.Field, columns: Sequence[str] = ()) -> Field:
     return Field(found.name.decode(), dtype, found.width, tuple(columns))
 
 
-def address(array: np.ndarray[Any, Any]) -> int:
+def address(array: Any) -> int:
     """Where the values of a contiguous array lie. For arrays that may be written this takes less time."""
+    if not isinstance(array, np.ndarray):
+        return ctypes.addressof(array)
     if array.flags.writeable and array.size > 0:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     return int(array.__array_interface__["data"][0])
@@ -241,5 +243,5 @@ def values_of(rows: Any, fields: Sequence[Field]) -> tuple[int, list[Any]]:
 
 def pointers_to(arrays: Iterable[Any]) -> Any:
     """For the argument `values` of the C interface. The arrays must outlive it."""
-    places = [address(each) if isinstance(each, np.ndarray) else ctypes.addressof(each) for each in arrays]
+    places = [address(each) for each in arrays]
     return (ctypes.c_void_p * len(places))(*places)

@@ -255,21 +255,17 @@ def function(name: str) -> Callable[..., Any]:
     return found
 
 
-def raise_error(status: int, error: c_void_p) -> None:
-    """Raises what a failed call tells, and frees it."""
+def call(name: str, *arguments: Any) -> None:
+    """Calls a function that returns a status. Raises its error."""
+    error = c_void_p()
+    status = function(name)(*arguments, byref(error))
+    if status == 0:
+        return
     parts = ("text", "message", "hint", "file")
     text, message, hint, file = (function("error_" + part)(error).decode(errors="replace") for part in parts)
     line, column = (function("error_" + part)(error) for part in ("line", "column"))
     function("error_free")(error)
     raise BY_STATUS.get(status, InternalError)(text, message, hint, file, line, column)
-
-
-def call(name: str, *arguments: Any) -> None:
-    """Calls a function that returns a status. Raises its error."""
-    error = c_void_p()
-    status = function(name)(*arguments, byref(error))
-    if status != 0:
-        raise_error(status, error)
 
 
 # ---- Forks. A child has none of the threads of its parent, so what waits for them would wait forever.

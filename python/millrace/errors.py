@@ -16,12 +16,6 @@ class Error(Exception):
         column: the column in that line, counted from 1; 0 if it is not known.
     """
 
-    message: str
-    hint: str
-    file: str
-    line: int
-    column: int
-
     def __init__(
         self, text: str, message: str = "", hint: str = "", file: str = "", line: int = 0, column: int = 0
     ) -> None:

@@ -74,36 +74,9 @@ class Network:
         best: bool = False,
         metrics: Mapping[str, MetricFunction | Metric] | None = None,
         plugins: Sequence[str | os.PathLike[str]] = (),
+        _catalog: Catalog | None = None,
     ) -> None:
-        self._load(os.fspath(path), threads, best, Catalog.of(metrics=metrics, plugins=plugins))
-        self._bytes: bytes | None = None
-        found = os.stat(path)
-        self._file: tuple[str, int, int, int] | None = (
-            os.path.abspath(path),
-            found.st_ino,
-            found.st_mtime_ns,
-            found.st_size,
-        )
-
-    @classmethod
-    def from_bytes(
-        cls, model: bytes, *, threads: int = 1, best: bool = False, _catalog: Catalog | None = None
-    ) -> Network:
-        """A network from the contents of a model file."""
-        with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
-            file.write(model)
-            file.flush()
-            return cls._from_passing(file.name, model, threads, best, _catalog)
-
-    @classmethod
-    def _from_passing(cls, path: str, model: bytes, threads: int, best: bool, catalog: Catalog | None) -> Network:
-        """From a file that has the bytes `model` and is needed no longer."""
-        self = cls.__new__(cls)
-        self._load(path, threads, best, catalog)
-        self._bytes, self._file = model, None
-        return self
-
-    def _load(self, path: str, threads: int, best: bool, catalog: Catalog | None) -> None:
+        catalog = _catalog or Catalog.of(metrics=metrics, plugins=plugins)
         self._threads, self._best, self._catalog = threads, best, catalog
         self._local = threading.local()
         if not 0 <= threads <= 4096:
@@ -127,6 +100,18 @@ class Network:
         only = self.fields[0] if len(self.fields) == 1 else None
         self._plain = (only.dtype, only.width) if only and only.dtype is not None and only.width > 0 else (None, 0)
         self._shapes_of_one = ((1, self._plain[1]), (self._plain[1],))
+        self._file, self._found = os.path.abspath(path), _identity(os.stat(path))
+        self._bytes: bytes | None = None  # if the file need not be there any more
+
+    @classmethod
+    def from_bytes(cls, model: bytes, **options: Any) -> Network:
+        """A network from the contents of a model file. The options are those of ``Network(path, ..)``."""
+        with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+            file.write(model)
+            file.flush()
+            made = cls(file.name, **options)
+        made._bytes = model
+        return made
 
     @staticmethod
     def _read_fields(pointer: _library.Handle) -> tuple[Field, ...]:
@@ -230,15 +215,11 @@ class Network:
         """The contents of the model file. Raises RuntimeError if the file was changed after it was loaded."""
         if self._bytes is not None:
             return self._bytes
-        assert self._file is not None
-        path, *before = self._file
-        with open(path, "rb") as file:
+        with open(self._file, "rb") as file:
             model = file.read()
-            found = os.fstat(file.fileno())
-        if before != [found.st_ino, found.st_mtime_ns, found.st_size]:
-            raise RuntimeError(
-                f"{path} was changed after it was loaded, so the network cannot be pickled; load it again"
-            )
+            found = _identity(os.fstat(file.fileno()))
+        if found != self._found:
+            raise RuntimeError(f"{self._file} was changed after it was loaded; load it again to pickle or save it")
         return model
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -269,6 +250,9 @@ class Network:
         return f"<millrace.Network ({fields}) -> {self._outputs}>"
 
 
-def load(path: str | os.PathLike[str], **options: Any) -> Network:
-    """The same as ``Network(path, ..)``."""
-    return Network(path, **options)
+def _identity(file: os.stat_result) -> tuple[int, ...]:
+    """What is another one after a file was changed."""
+    return file.st_ino, file.st_mtime_ns, file.st_size
+
+
+load = Network

@@ -175,8 +175,8 @@ class Trainer(_library.Closable):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "model.safetensors")
             self.save(file)
-            with open(file, "rb") as model:
-                network = Network._from_passing(file, model.read(), threads, False, self._catalog)
+            network = Network(file, threads=threads, _catalog=self._catalog)
+            network._bytes = network.to_bytes()
         network.result = self.result
         return network
 
