@@ -5,9 +5,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
+import os
+import queue
 import signal
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -60,14 +63,37 @@ def interrupts_later(calls: Calls) -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-_running: weakref.WeakSet[Run] = weakref.WeakSet()
+def interrupts_kill() -> None:
+    """For the end of Python, where an exception would leave threads inside of the library."""
+    if _handles_interrupts():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+_live: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_over = False
+os.register_at_fork(after_in_child=_live.clear)
+
+
+def end_before_python(thing: Any) -> None:
+    """Calls thing._end_now() before Python ends, if the thing is still there. A thread that calls Python after that is
+    killed, inside of the library, which crashes."""
+    _live[id(thing)] = thing
+    if _over:
+        raise RuntimeError("Python is ending")
 
 
 @atexit.register
 def _end_all() -> None:
-    """Runs of threads that Python does not wait for must not outlive it."""
-    for run in list(_running):
-        run.end()
+    global _over
+    _over = True
+    interrupts_kill()
+    for reference in _live.valuerefs():
+        while (thing := reference()) is not None:
+            try:
+                thing._end_now()
+                break
+            except BaseException:  # of a signal handler of the program
+                pass
 
 
 def _nothing() -> None:
@@ -79,14 +105,14 @@ class Run:
     program are called on the thread that waits.
 
     An exception may come out of a signal handler of the program between any two operations here. So a question stays
-    where it is until it is answered.
+    where it is until it is answered, and there are no locks that it could leave locked.
     """
 
     def __init__(self, body: Callable[[], None], stop: Callable[[], None]) -> None:
         self._body, self._stop = body, stop
         self._function: Callable[[], Any] | None = None
         self._answer: Any = None
-        self._asked, self._answered = threading.Semaphore(0), threading.Semaphore(0)
+        self._asked, self._answered = queue.SimpleQueue[None](), queue.SimpleQueue[None]()
         self._ended = self._left = False
         self.error: BaseException | None = None
         self._failed: BaseException | None = None
@@ -95,15 +121,18 @@ class Run:
     def ask(self, function: Callable[[], Any]) -> Any:
         """Calls it on the thread that waits, and returns what it returns; None after an exception, which ends all."""
         self._answer, self._function = None, function
-        self._asked.release()
+        self._asked.put(None)
         while self._function is function and not self._left:
-            self._answered.acquire(timeout=0.2)
+            with contextlib.suppress(queue.Empty):
+                self._answered.get(timeout=0.2)
         return self._answer
 
-    def end(self) -> None:
-        if self._thread.is_alive():
+    def _end_now(self) -> None:
+        """Waits without Thread.join(), which takes a thread for ended after an exception out of a signal handler."""
+        self._left = True
+        while self._thread.ident is not None and not self._ended:
             self._stop()
-            self._thread.join()
+            time.sleep(0.01)
 
     def _fail(self, error: BaseException) -> None:
         self.error = self.error or error
@@ -111,12 +140,12 @@ class Run:
 
     def _answer_one(self) -> None:
         if self._function is None and not self._ended:
-            self._asked.acquire()
+            self._asked.get()
         if self._function is not None:
             if self.error is None:
                 self._answer = self._function()
             self._function = None
-            self._answered.release()
+            self._answered.put(None)
 
     def _interrupt(self, number: int, frame: object) -> None:
         """Ends the run; the second time, what the program does now as well."""
@@ -126,11 +155,12 @@ class Run:
 
     def _run(self) -> None:
         try:
-            self._body()
+            if not self._left:
+                self._body()
         except BaseException as error:
             self._failed = error
         self._ended = True
-        self._asked.release()
+        self._asked.put(None)
 
     def wait(self) -> None:
         """Waits for the end. Raises the first exception of the program, else that of the body."""
@@ -138,7 +168,7 @@ class Run:
         if handles:
             signal.signal(signal.SIGINT, self._interrupt)
         try:
-            _running.add(self)
+            end_before_python(self)
             self._thread.start()
             while not self._ended or self._function is not None:
                 try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref, c_char_p, c_int64, c_size_t, c_void_p
 from typing import Any
@@ -16,7 +17,7 @@ from ._catalog import Calls, Catalog
 from ._columns import Field, field_of
 from ._config import Config, Overrides, open_config
 from .errors import Error
-from ._run import interrupts_later, log
+from ._run import end_before_python, interrupts_later, log
 
 
 class _Memory:
@@ -90,6 +91,7 @@ class Input(_library.Closable):
         self._log_calls = Calls()
         self._on_log = _library.OnLog(_note_log(on_log or log, self._log_calls))
         _library.call("input_on_log", self._open, self._on_log, None)
+        end_before_python(self)
 
     def _next(self) -> _library.Handle:
         """The next batch; it is NULL at the end."""
@@ -189,6 +191,14 @@ class Input(_library.Closable):
     def close(self) -> None:
         """Frees threads and files now, or when the batch that is being made is there. Arrays of batches stay."""
         self._handle = None
+
+    def _end_now(self) -> None:
+        """Closes it, and waits until no thread is inside of the library."""
+        handle, self._handle, made = self._handle, None, c_void_p()
+        if handle is not None:
+            _library.function("input_stop")(handle)
+            while _library.function("input_next")(handle, byref(made), None) == _library.ERROR_CALL:
+                time.sleep(0.01)
 
     def __enter__(self) -> Input:
         return self

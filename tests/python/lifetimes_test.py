@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import weakref
 
@@ -111,7 +113,7 @@ class GarbageTest(support.TestCase):
     def test_objects_that_other_garbage_uses(self) -> None:
         network = millrace.train(CONFIG, {"train.steps": 1}, rows=ROWS)
         data = millrace.Input(INPUT, rows=ROWS)
-        data.other = network.other = Garbage(data.__next__, lambda: network.outputs(POINTS))
+        data.other = network.other = Garbage(data.__next__, functools.partial(network.outputs, POINTS))
         # The library's objects are in the same garbage, and their order is not known.
         for each in (data, network):
             each._handle.itself = each._handle
@@ -130,6 +132,50 @@ run = lambda: trainer.run(on_step=lambda report: started.set(), on_log=str)
 threading.Thread(target=run, daemon=True).start()
 started.wait()
 print("ends")
+"""
+
+# The library asks for rows until the program ends, on threads of its own.
+ENDS_INSIDE = """
+import builtins, sys
+sys.path[:0] = [{tests!r}]
+import support, millrace
+def chunks():
+    while True:
+        yield support.ROWS["points"]
+builtins.data = [millrace.Input({config!r}, rows={{"points": chunks}}) for _ in range(8)]  # outlive all modules
+for _ in range(5):
+    for data in builtins.data:
+        next(data)
+"""
+
+PREDICTS = """
+import sys
+sys.path[:0] = [{tests!r}]
+import threading, support, millrace, numpy
+network = millrace.train({config!r}, {{"train.steps": 1}}, rows=support.ROWS)
+rows, started = numpy.tile(support.POINTS, (1000, 1)), threading.Event()
+def predict():
+    while True:
+        network.predict(rows)
+        started.set()
+threading.Thread(target=predict, daemon=True).start()
+started.wait()
+"""
+
+# At the end of the program a training waits for rows that never come.
+INTERRUPTED_END = """
+import sys
+sys.path[:0] = [{tests!r}]
+import threading, support, millrace
+inside = threading.Event()
+def chunks():
+    yield support.ROWS["points"]
+    inside.set()
+    threading.Event().wait()
+trainer = millrace.Trainer({config!r}, rows={{"points": chunks}})
+threading.Thread(target=trainer.run, daemon=True).start()
+inside.wait()
+print("ends", flush=True)
 """
 
 INTERRUPTED = """
@@ -154,6 +200,27 @@ class ProgramsTest(support.TestCase):
         program = ENDS.format(tests=os.path.dirname(__file__), config=ENDLESS)
         ended = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, timeout=60)
         self.assertEqual((ended.returncode, ended.stdout), (0, "ends\n"))
+
+    def test_ends_while_the_library_calls_it(self) -> None:
+        config = {**INPUT, "input": [{"points": {"epochs": 1000}}, {"queue": {"capacity": 2000}}, INPUT["input"][1]]}
+        program = ENDS_INSIDE.format(tests=os.path.dirname(__file__), config=config)
+        for _ in range(3):
+            self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=60).returncode, 0)
+
+    def test_ends_while_a_thread_predicts(self) -> None:
+        program = PREDICTS.format(tests=os.path.dirname(__file__), config=CONFIG)
+        for _ in range(3):
+            self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=60).returncode, 0)
+
+    def test_ctrl_c_at_the_end_ends_the_process(self) -> None:
+        program = INTERRUPTED_END.format(tests=os.path.dirname(__file__), config={**ENDLESS, "threads": 1})
+        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(child.stdout.readline(), "ends\n")
+        while child.poll() is None:
+            child.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        child.communicate()
+        self.assertEqual(child.returncode, -signal.SIGINT)
 
     def test_ctrl_c_among_rows_of_an_iterator_is_heard(self) -> None:
         program = INTERRUPTED.format(tests=os.path.dirname(__file__))
