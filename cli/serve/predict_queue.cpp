@@ -8,6 +8,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/step/step_inputs.h"
 
 namespace millrace::cli {
 
@@ -89,20 +90,14 @@ void PredictQueue::run(Worker& worker, std::vector<Part>& parts) const {
   }
   try {
     const size_t bytes = decode(worker, parts);
-    const auto row_outputs = static_cast<size_t>(model->network.outputs());
-    worker.outputs.resize(static_cast<size_t>(worker.rows.size()) * row_outputs);
     args_.metrics->add_batch(static_cast<size_t>(worker.rows.size()), parts.size());
-    bool refused = false;
-    try {
-      if (worker.rows.size() > 0) model->network.predict(worker.rows, worker.outputs);
-    } catch (const DataError&) {  // for a row of one of them
-      refused = true;
+    while (!predict(*model, worker, parts)) {
     }
-    size_t first = 0;
+    const float* outputs = worker.outputs.data();
     for (Part& part : parts) {
       if (!part.job) continue;
-      const size_t own = std::exchange(first, first + part.count);
-      if (!refused || predict_each(worker, part, own)) write(part, worker.outputs.data() + own * row_outputs);
+      write(part, outputs);
+      outputs += part.count * static_cast<size_t>(model->network.outputs());
     }
     if (bytes > kKeptBytes) worker = {};
   } catch (...) {
@@ -139,25 +134,28 @@ size_t PredictQueue::decode(Worker& worker, std::vector<Part>& parts) const {
   return bytes;
 }
 
-// Predicts the part's rows, which begin at `first` of all, one by one. False: the model refused one of them.
-bool PredictQueue::predict_each(Worker& worker, Part& part, size_t first) const {
-  const TextNetwork& network = part.job->model->network;
-  const auto row_outputs = static_cast<size_t>(network.outputs());
-  worker.decoded.configure(worker.rows.shared_spec(), 1);
-  worker.decoded.resize(1);
-  for (size_t row = 0; row < part.count; ++row) {
-    worker.decoded.copy_row(worker.rows, static_cast<int64_t>(first + row), 0);
-    try {
-      network.predict(worker.decoded, std::span(worker.outputs).subspan((first + row) * row_outputs, row_outputs));
-    } catch (const DataError& error) {
-      constexpr std::string_view kOnly = "row 0: ";
-      std::string_view message = error.message();
-      if (message.starts_with(kOnly)) message.remove_prefix(kOnly.size());
-      finish(part, refusal(400, cat("row ", part.job->next + row, ": ", message), error.hint()));
-      return false;
-    }
+// Predicts the rows of all parts. False: the model refuses a row. Its part has the error then, and its rows are gone;
+// those of the others are to be predicted again.
+bool PredictQueue::predict(const ServedModel& model, Worker& worker, std::vector<Part>& parts) const {
+  RowBlock& rows = worker.rows;
+  worker.outputs.resize(static_cast<size_t>(rows.size()) * static_cast<size_t>(model.network.outputs()));
+  try {
+    if (rows.size() > 0) model.network.predict(rows, worker.outputs);
+    return true;
+  } catch (const RowError& error) {
+    int64_t first = 0, end = 0;
+    const auto refused = std::ranges::find_if(parts, [&](const Part& part) {
+      if (!part.job) return false;
+      first = std::exchange(end, end + static_cast<int64_t>(part.count));
+      return error.row < end;
+    });
+    if (refused == parts.end()) throw;
+    const size_t row = refused->job->next + static_cast<size_t>(error.row - first);
+    finish(*refused, refusal(400, cat("row ", row, ": ", error.message()), error.hint()));
+    for (int64_t next = end; next < rows.size(); ++next) rows.copy_row(rows, next, next - (end - first));
+    rows.resize(rows.size() - (end - first));
   }
-  return true;
+  return false;
 }
 
 // Adds the answers for the outputs of the part.

@@ -61,7 +61,7 @@ class PredictQueue {
   std::vector<Part> take();
   void run(Worker& worker, std::vector<Part>& parts) const;
   size_t decode(Worker& worker, std::vector<Part>& parts) const;
-  bool predict_each(Worker& worker, Part& part, size_t first) const;
+  bool predict(const ServedModel& model, Worker& worker, std::vector<Part>& parts) const;
   void write(Part& part, const float* outputs) const;
   void finish(Part& part, HttpAnswer answer) const noexcept;
   void fail(Part& part) const noexcept;

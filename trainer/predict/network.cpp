@@ -63,8 +63,8 @@ struct Network::Impl {
       if (network.model) make_plan(network);
     }
     void make_plan(const Impl& network) {
-      plan.emplace(PredictPlanArgs{
-          .model = *network.model, .context = context, .rows = network.transforms.output(), .sizes = kPlans});
+      plan.emplace(
+          PredictPlanArgs{.model = *network.model, .context = context, .rows = network.model_rows(), .sizes = kPlans});
     }
 
     Executor executor;
@@ -74,20 +74,21 @@ struct Network::Impl {
     std::optional<PredictPlan> plan;
   };
 
+  // `rows`: what predict() is given. Without transforms, the model reads them as they are.
   Impl(const ModelFile& file, const NetworkOptions& network_options, const Catalog& catalog, Config saved,
-       InputGraph graph)
+       const RowSpec& rows, std::unique_ptr<const RowTransforms> changes)
       : options(network_options),
         config(std::move(saved)),
         device(device_of(config, warnings)),
-        transforms(std::move(graph)),
-        input(std::make_shared<const RowSpec>(transforms.input())) {
+        transforms(std::move(changes)),
+        input(std::make_shared<const RowSpec>(rows)) {
     auto session = std::make_unique<Session>(*this);
-    model.emplace(read_saved_model(file, config, transforms.output(), session->context));
+    model.emplace(read_saved_model(file, config, model_rows(), session->context));
     answers.emplace(answers_of(config, *model, catalog));
     session->make_plan(*this);
-    const auto bytes_of = [&](int64_t rows) {
-      return add_bytes(batch_bytes(*model, transforms.output(), rows),
-                       multiply_bytes(transforms.row_bytes(), static_cast<size_t>(rows)));
+    const auto bytes_of = [&](int64_t count) {
+      return add_bytes(batch_bytes(*model, model_rows(), count),
+                       multiply_bytes(row_bytes(), static_cast<size_t>(count)));
     };
     if (const size_t bytes = bytes_of(1); bytes > options.max_bytes)
       throw row_too_large(file, bytes, options.max_bytes);
@@ -95,6 +96,9 @@ struct Network::Impl {
     session->plan->prepare(1);
     idle.push_back(std::move(session));
   }
+
+  const RowSpec& model_rows() const { return transforms ? transforms->output() : *input; }
+  size_t row_bytes() const { return transforms ? transforms->row_bytes() : input->row_bytes() + sizeof(RowId); }
 
   using Fill = Network::Fill;
   void predict(int64_t rows, std::span<float> outputs, Fill fill);
@@ -107,7 +111,7 @@ struct Network::Impl {
   Config config;
   std::vector<std::string> warnings;
   const Device device;
-  const RowTransforms transforms;
+  const std::unique_ptr<const RowTransforms> transforms;  // null: none
   const SharedRowSpec input;
   std::vector<std::vector<std::string>> columns;
   std::optional<Model> model;
@@ -176,13 +180,13 @@ void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count,
   block.resize(count);
   block.check_texts(begin);
   block.complete_texts();
-  transforms.apply(block, static_cast<uint64_t>(begin), session.transforms);
+  if (transforms) transforms->apply(block, static_cast<uint64_t>(begin), session.transforms);
 
   PredictPlan& plan = *session.plan;
   try {
     plan.run(block);
   } catch (RowError& error) {
-    error.add_context(cat("row ", begin + error.row));
+    error.row += begin;
     throw;
   }
   const ConstTensorView output = plan.output();
@@ -202,15 +206,17 @@ Network::Network(ModelFile file, const NetworkOptions& options, const Catalog& c
   if (options.best) file = best_model(std::move(file));
   Config config = read_network_config(file, options, catalog);
   const GivenRows given = given_rows(file, config, catalog, options.max_bytes);
-  InputGraph input = InputGraph::build(given.list, given.registry, {.seed = config.seed});
-  impl_ = std::make_unique<Impl>(file, options, catalog, std::move(config), std::move(input));
+  auto transforms =
+      std::make_unique<const RowTransforms>(InputGraph::build(given.list, given.registry, {.seed = config.seed}));
+  const RowSpec& rows = transforms->input();
+  impl_ = std::make_unique<Impl>(file, options, catalog, std::move(config), rows, std::move(transforms));
   impl_->columns = trained_columns(file, given);
 }
 
 Network::Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog, Config config,
-                 InputGraph input) {
+                 const RowSpec& model_rows) {
   const FloatMode mode;
-  impl_ = std::make_unique<Impl>(file, options, catalog, std::move(config), std::move(input));
+  impl_ = std::make_unique<Impl>(file, options, catalog, std::move(config), model_rows, nullptr);
 }
 
 Network::Network(Network&&) noexcept = default;
@@ -233,7 +239,7 @@ RowBlock Network::make_rows(int64_t count) const {
   return rows;
 }
 
-void Network::predict(const RowBlock& rows, std::span<float> outputs) const {
+void Network::predict_numbered(const RowBlock& rows, std::span<float> outputs) const {
   if (!(rows.spec() == fields())) {
     throw ShapeError(cat("the rows are (", rows.spec().text(), "), the model reads (", fields().text(), ")"));
   }
@@ -242,7 +248,28 @@ void Network::predict(const RowBlock& rows, std::span<float> outputs) const {
   });
 }
 
-void Network::predict(int64_t rows, Fill fill, std::span<float> outputs) const { impl_->predict(rows, outputs, fill); }
+namespace {
+
+// Names the row of an error that has only its number.
+template <class Body>
+void with_named_row(const Body& predict) {
+  try {
+    predict();
+  } catch (RowError& error) {
+    error.add_context(cat("row ", error.row));
+    throw;
+  }
+}
+
+}  // namespace
+
+void Network::predict(const RowBlock& rows, std::span<float> outputs) const {
+  with_named_row([&] { predict_numbered(rows, outputs); });
+}
+
+void Network::predict(int64_t rows, Fill fill, std::span<float> outputs) const {
+  with_named_row([&] { impl_->predict(rows, outputs, fill); });
+}
 
 namespace {
 
@@ -279,13 +306,13 @@ void Network::predict(std::span<const float> values, std::span<float> outputs) c
   if (width == 0 || values.size() % width != 0) {
     throw ShapeError(cat("a row has ", width, " values, got ", values.size()));
   }
-  impl_->predict(static_cast<int64_t>(values.size() / width), outputs,
-                 [&](RowBlock& block, int64_t begin, int64_t count) {
-                   for (int64_t row = 0; row < count; ++row) {
-                     write_row(values.subspan(static_cast<size_t>(begin + row) * width, width), begin + row,
-                               block.spec().fields[0], block.at(0, row));
-                   }
-                 });
+  const auto fill = [&](RowBlock& block, int64_t begin, int64_t count) {
+    for (int64_t row = 0; row < count; ++row) {
+      write_row(values.subspan(static_cast<size_t>(begin + row) * width, width), begin + row, block.spec().fields[0],
+                block.at(0, row));
+    }
+  };
+  predict(static_cast<int64_t>(values.size() / width), fill, outputs);
 }
 
 std::vector<float> Network::predict(std::span<const float> values) const {

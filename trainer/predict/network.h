@@ -39,6 +39,7 @@ namespace millrace {
 class Answers;
 class Model;
 class ModelFile;
+class TextNetwork;
 struct Config;
 
 // The answer for a row: its outputs in the terms of the training's label. `trainer predict` prints the same.
@@ -67,10 +68,8 @@ class MILLRACE_EXPORT Network {
   // not fit its configuration, or it has no best ones; ConfigError with a place in the file's configuration.
   static Network load(const std::string& path, const NetworkOptions& options = {},
                       const Catalog& catalog = Catalog::builtin());
-  // For the library itself: the types are not installed. `input` is the graph that the program's rows go through.
+  // For the library itself: the type is not installed.
   Network(ModelFile file, const NetworkOptions& options, const Catalog& catalog);
-  Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog, Config config,
-          InputGraph input);
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
   ~Network();
@@ -109,6 +108,13 @@ class MILLRACE_EXPORT Network {
   Answer answer(std::span<const float> outputs) const;
 
  private:
+  friend class TextNetwork;
+  // Its rows go into the model as they are.
+  Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog, Config config,
+          const RowSpec& model_rows);
+  // As predict(), but an error of the model is a RowError (step_inputs.h), whose text does not name the row.
+  void predict_numbered(const RowBlock& rows, std::span<float> outputs) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

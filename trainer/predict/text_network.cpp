@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "millrace/core/threads/float_mode.h"
-#include "millrace/input/catalog.h"
-#include "millrace/input/source.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/predict/given_rows.h"
@@ -26,19 +24,6 @@ Config read_served_config(const ModelFile& file, const NetworkOptions& options, 
       file, {.overrides = options.overrides, .heeded = heeded, .hint = "rows come one request at a time"}, catalog);
 }
 
-// A graph whose rows go into the model as they are.
-InputGraph graph_of(const RowSpec& rows) {
-  RowBlock none;
-  none.configure(rows, 0);
-  OpRegistry registry = Catalog::builtin().ops;
-  constexpr const char* kDecodedRows = "decoded rows";
-  registry.add(kDecodedRows, memory_op(std::make_shared<const RowBlock>(std::move(none))));
-  Spec list = Spec::list();
-  list.append(Spec::map().set(kDecodedRows, Spec::map().set("epochs", 1)));
-  list.append(Spec::map().set(std::string(kBatchKind), Spec::map().set("batch_size", 1)));
-  return InputGraph::build(list, registry, {});
-}
-
 }  // namespace
 
 TextNetwork::TextNetwork(ModelFile file, const NetworkOptions& options, const Catalog& catalog) {
@@ -48,7 +33,7 @@ TextNetwork::TextNetwork(ModelFile file, const NetworkOptions& options, const Ca
   texts_.emplace(given_texts(file, config, catalog, options.max_bytes));
   label_ = label_of_given_rows(config, catalog);
   transforms_.emplace(InputGraph::build(texts_->list, texts_->registry, {.seed = config.seed}));
-  network_.emplace(file, options, catalog, std::move(config), graph_of(transforms_->output()));
+  network_.emplace(Network(file, options, catalog, std::move(config), transforms_->output()));
 }
 
 Answers TextNetwork::answers(double threshold) const {

@@ -35,15 +35,16 @@ class TextNetwork {
   const CsvDialect& dialect() const { return texts_->dialect; }
   const std::vector<GivenKey>& keys() const { return texts_->keys; }
   const std::vector<std::string>& unread() const { return texts_->unread; }
-  // Upper bound of the bytes that one row takes from text() to the model's input.
+  // Upper bound of the bytes that one row takes from its text to the model's input.
   size_t row_bytes() const { return transforms_->row_bytes(); }
   Answers answers(double threshold) const;
 
   // Makes what the model reads of the texts, which are the rows from `first` on. Throws DataError that names the first
   // row which cannot be read, or which an op of the input list refuses or leaves out.
   void decode(const RowTexts& texts, uint64_t first, RowBlock& rows, Memory& memory) const;
-  // As Network::predict(), for rows as decode() makes them.
-  void predict(const RowBlock& rows, std::span<float> outputs) const { network_->predict(rows, outputs); }
+  // As Network::predict(), for rows as decode() makes them; but an error of the model is a RowError (step_inputs.h),
+  // whose text does not name the row.
+  void predict(const RowBlock& rows, std::span<float> outputs) const { network_->predict_numbered(rows, outputs); }
   int64_t outputs() const { return network_->output().shape.elements(); }
 
  private:

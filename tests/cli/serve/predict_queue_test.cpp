@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/cli/serve/served.h"
+#include "tests/layers/lookup_layer.h"
 
 namespace millrace::cli {
 namespace {
@@ -88,6 +89,48 @@ TEST_F(PredictQueueTest, GivesErrorsToTheirRequestsOnly) {
     constexpr const char* kSays[] = {"[{", "row 1: column \\\"a\\\" (a): expected float32, got \\\"x\\\"",
                                      "row 1: ", "[]\n"};
     EXPECT_THAT(answer.body, HasSubstr(kSays[i % 4]));
+  }
+}
+
+// The model looks up ids from 0 to 3, which only it knows.
+TEST_F(PredictQueueTest, GivesErrorsOfTheModelToTheirRequestsOnly) {
+  Catalog catalog = Catalog::builtin();
+  catalog.layers.layers.add<millrace::testing::LookupLayer>("lookup");
+  folder_.write("ids.csv", "id,label\n0,1\n1,2\n2,0\n3,1\n");
+  Trainer::from_string(
+      cat("device: cpu\ninput:\n- filename_queue: {files: ", quote(folder_.path("ids.csv"), 4096),
+          "}\n- csv_reader: {header: true}\n- decode_csv: {fields: {id: {columns: id, type: int32}, ",
+          "label: {columns: label}}}\n- batch: {batch_size: 2}\nmodel:\n- lookup: {from: id, rows: 4, width: 2}\n",
+          "- dense: {units: 1}\nloss: mse\noptimizer: {sgd: {learning_rate: 0.01}}\ntrain: {steps: 3}\nsave: ",
+          folder_.path("ids.safetensors"), '\n'),
+      "t.yaml", {}, catalog)
+      .run();
+  const auto model = std::make_shared<const ServedModel>(ModelFile::read(folder_.path("ids.safetensors")),
+                                                         NetworkOptions(), catalog, std::nullopt);
+  std::string large = "[";
+  for (int i = 0; i < 300; ++i) large += i == 280 ? R"({"id":-1},)" : R"({"id":3},)";
+  large.back() = ']';
+  const std::string bodies[] = {R"([{"id":2},{"id":0},{"id":1}])", R"([{"id":1},{"id":4}])", large, R"([{"id":9}])"};
+  std::vector<std::unique_ptr<Asked>> all;
+  {
+    PredictQueue queue({.threads = 1, .metrics = &metrics_, .log_error = {}});
+    for (int i = 0; i < 100; ++i) {
+      all.push_back(std::make_unique<Asked>(budget_));
+      queue.add(job(*all.back(), model, bodies[i % 4]));
+    }
+  }
+  std::string alone;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const HttpAnswer answer = all[i]->wait();
+    constexpr const char* kSays[] = {"[{", "\"row 1: the field id holds 4, expected ",
+                                     "\"row 280: the field id holds -1, expected ",
+                                     "\"row 0: the field id holds 9, expected "};
+    EXPECT_THAT(answer.body, HasSubstr(kSays[i % 4]));
+    EXPECT_EQ(answer.status, i % 4 == 0 ? 200u : 400u);
+    if (i == 0) alone = answer.body;
+    if (i % 4 == 0) {
+      EXPECT_EQ(answer.body, alone);
+    }
   }
 }
 
