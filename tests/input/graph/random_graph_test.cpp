@@ -4,13 +4,14 @@
 
 #include "millrace/core/random.h"
 #include "tests/input/graph/random_graph_check.h"
+#include "tests/support/sanitized.h"
 
 namespace millrace {
 namespace {
 
 namespace reference = testing_support::reference;
 
-TEST(RandomGraph, GivesWhatTheReferenceGives) { testing_support::check_random_graphs(0, 150); }
+TEST(RandomGraph, GivesWhatTheReferenceGives) { testing_support::check_random_graphs(0, test::rounds(uint64_t{150})); }
 
 // The vectors of docs/input_graph.md, and the orders that it shows.
 TEST(ReferenceGraph, DrawsAsTheDocumentationDefines) {

@@ -9,6 +9,7 @@
 #include "tests/input/compressed/compressing.h"
 #include "tests/input/graph_check.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_folder.h"
 
 #ifdef MILLRACE_TESTS_COMPRESSED
@@ -211,7 +212,7 @@ TEST_F(CompressedCsv, ADamagedFileIsAnErrorOrHasRows) {
   const Setup setup = {.reader = "header: true, chunk_bytes: 400"};
   for (const auto& [name, compress] : compressed_kinds()) {
     const std::string bytes = compress(text);
-    for (uint64_t i = 0; i < 150; ++i) {
+    for (uint64_t i = 0; i < test::rounds(uint64_t{150}); ++i) {
       std::string damaged = bytes;
       const size_t at = 4 + philox64(1, 1, i) % (bytes.size() - 4);
       damaged[at] = static_cast<char>(damaged[at] ^ 1 << philox64(1, 2, i) % 8);

@@ -13,13 +13,13 @@
 #include "millrace/input/csv/record_scanner.h"
 #include "tests/input/csv_run.h"
 #include "tests/input/reference_csv.h"
+#include "tests/support/sanitized.h"
 
 namespace millrace {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing_support::bad_row;
 using testing_support::CsvRun;
 using testing_support::CsvSetup;
@@ -501,7 +501,7 @@ struct Fuzz {
 TEST(DecodeCsv, AgreesWithThePlainRulesWhateverTheChunks) {
   std::mt19937_64 random(7);
   int rows = 0, bad = 0, errors = 0, repeated = 0;
-  for (int round = 0; round < 6000; ++round) {
+  for (int round = 0; round < test::rounds(6000); ++round) {
     Fuzz fuzz(random);
     const std::vector<std::string> expected = fuzz.reference.run();
     MemoryFiles files;
@@ -531,10 +531,10 @@ TEST(DecodeCsv, AgreesWithThePlainRulesWhateverTheChunks) {
     }
     for (const std::string& line : whole) (line[0] == 't' ? rows : line[0] == 'b' ? bad : errors) += 1;
   }
-  EXPECT_GT(rows, 8000);
-  EXPECT_GT(bad, 1000);
-  EXPECT_GT(errors, 1000);
-  EXPECT_GT(repeated, 300) << "wrong guesses happen, and do not show";
+  EXPECT_GT(rows, test::rounds(8000));
+  EXPECT_GT(bad, test::rounds(1000));
+  EXPECT_GT(errors, test::rounds(1000));
+  EXPECT_GT(repeated, test::rounds(300)) << "wrong guesses happen, and do not show";
 }
 
 }  // namespace

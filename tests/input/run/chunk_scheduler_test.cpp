@@ -391,7 +391,7 @@ TEST(ChunkScheduler, OneThreadAtATimeAsksTheUnits) {
 TEST(ChunkScheduler, TheConsumerAsksTheUnitsInItsTurn) {
   for (int threads : {1, 2, 8}) {
     Executor executor(threads);
-    WatchedHarness harness({.rows = 3000, .unit_rows = 1});
+    WatchedHarness harness({.rows = 500, .unit_rows = 1});
     std::atomic<int> inside{0}, together{0};
     const auto enter = [&] {
       if (++inside > 1) ++together;
@@ -402,7 +402,7 @@ TEST(ChunkScheduler, TheConsumerAsksTheUnitsInItsTurn) {
     harness.source.on_next = enter;
     harness.source.on_ready = enter;
     harness.scheduler.start(&executor, {0, 0});
-    EXPECT_EQ(harness.read(&executor, 0, true), counted(3000)) << threads;
+    EXPECT_EQ(harness.read(&executor, 0, true), counted(500)) << threads;
     EXPECT_EQ(together, 0);
     EXPECT_EQ(harness.waited, 0) << "the units are always ready";
     executor.run([&] { EXPECT_FALSE(harness.scheduler.waits_for_data()) << "the end needs no wait"; });

@@ -6,6 +6,7 @@
 #include "tests/layers/cuda/device_tensor.h"
 #include "tests/layers/model/training.h"
 #include "tests/support/cuda.h"
+#include "tests/support/sanitized.h"
 
 namespace millrace {
 namespace {
@@ -215,11 +216,12 @@ TEST(CudaTrainingOfImages, IsOneOnTheCpu) {
 }
 
 TEST_F(CudaTraining, OfImagesGoesAsOnTheCpu) {
+  constexpr int kSteps = test::kSanitized ? 6 : 20;
   for (const bool in_place : {true, false}) {
     TrainingCase from{.layers = kImages, .row = Shape{128}, .batch = 11, .in_place = in_place};
-    expect_near(train(from, 20), train_on_cpu(from, 20), 5e-4);
+    expect_near(train(from, kSteps), train_on_cpu(from, kSteps), 5e-4);
     from.dtype = DType::f64;
-    expect_near(train(from, 20), train_on_cpu(from, 20), 1e-9);
+    expect_near(train(from, kSteps), train_on_cpu(from, kSteps), 1e-9);
   }
 }
 

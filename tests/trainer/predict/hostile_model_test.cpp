@@ -106,7 +106,7 @@ TEST_F(HostileModelTest, FlippedBytesAndOtherLengths) {
   ASSERT_EQ(loaded_, 1);
   begin_peak();
   const int64_t before = peak();
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::rounds(3000); ++round) {
     std::string bytes = good_;
     switch (below(5)) {
       case 0:  // bytes
@@ -128,8 +128,8 @@ TEST_F(HostileModelTest, FlippedBytesAndOtherLengths) {
     load(bytes);
   }
   expect_little_memory(before);
-  EXPECT_GT(not_models_, 1000);
-  EXPECT_GT(loaded_, 400);
+  EXPECT_GT(not_models_, test::rounds(1000));
+  EXPECT_GT(loaded_, test::rounds(400));
 }
 
 TEST_F(HostileModelTest, EditedHeaders) {
@@ -159,7 +159,7 @@ TEST_F(HostileModelTest, EditedHeaders) {
                                            "\"dtype\"",
                                            "shape",
                                            "\xff"};
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::rounds(3000); ++round) {
     std::string text = header();
     for (size_t changes = 1 + below(2); changes > 0; --changes) {
       const size_t at = below(text.size());
@@ -174,7 +174,7 @@ TEST_F(HostileModelTest, EditedHeaders) {
     if (*opening == '[') load(with_header(deep + std::string(100000, ']') + "}}"));
   }
   expect_little_memory(before);
-  EXPECT_GT(not_models_, 1000);
+  EXPECT_GT(not_models_, test::rounds(1000));
 }
 
 TEST_F(HostileModelTest, EditedConfigurations) {
