@@ -28,7 +28,7 @@ function(millrace_options target)
   endif()
   # core/threads/mutex.h
   list(APPEND warnings $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
-  # Messages name a file as the repository does, wherever it was built.
+  # Without the folder of the build in it, code is what a compiler cache keeps for other clones, too.
   target_compile_options(${target} PRIVATE
                          $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno;-ffunction-sections>)

@@ -134,8 +134,8 @@ size_t PredictQueue::decode(Worker& worker, std::vector<Part>& parts) const {
   return bytes;
 }
 
-// Predicts the rows of all parts. False: the model refuses a row. Its part has the error then, and its rows are gone;
-// those of the others are to be predicted again.
+// Predicts the rows of all parts. False: the model refuses a row. Then its part has the error and no rows any more, and
+// the rows of the other parts have to be predicted again.
 bool PredictQueue::predict(const ServedModel& model, Worker& worker, std::vector<Part>& parts) const {
   RowBlock& rows = worker.rows;
   worker.outputs.resize(static_cast<size_t>(rows.size()) * static_cast<size_t>(model.network.outputs()));
